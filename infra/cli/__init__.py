@@ -1,0 +1,5 @@
+"""The ``odradek`` command."""
+
+
+def main() -> None:
+    """Entry point."""

@@ -1,0 +1,103 @@
+"""The definitions of crawls, followed from the ``control`` topic by every node that decides."""
+
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from infra.errors import RetryLater
+from infra.kafka.clients import consumer_config
+from infra.kafka.producer import Outbound
+from infra.kafka.topics import TopicName
+from infra.settings import Settings
+from schemas.records import Crawl
+from schemas.wire import Undecodable, decode, encode
+
+_PREFIX = "crawl/"
+
+
+def definition(crawl: Crawl) -> Outbound:
+    """The record that defines (or redefines) a crawl."""
+    return Outbound(TopicName.CONTROL, f"{_PREFIX}{crawl.name}".encode(), encode(crawl))
+
+
+class Control:
+    """A live copy of the topic. Thread-safe; one small consumer without a group, in a thread of its own."""
+
+    def __init__(self, settings: Settings, client_id: str) -> None:
+        config = consumer_config(settings, client_id, group=f"{client_id}-control")
+        self._consumer = Consumer(config)
+        self._partition = TopicPartition(TopicName.CONTROL, 0, OFFSET_BEGINNING)
+        self._crawls: dict[str, Crawl] = {}
+        self._position = 0
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._follow, name="control", daemon=True)
+
+    def start(self, timeout: timedelta = timedelta(seconds=30)) -> None:
+        """Begin to follow; returns when all that the topic held is known. Raises :class:`RetryLater`."""
+        self._consumer.assign([self._partition])
+        self._thread.start()
+        self.catch_up(timeout)
+
+    def stop(self) -> None:
+        """Stop following."""
+        self._stopping = True
+        self._thread.join(5)
+        self._consumer.close()
+
+    def crawl(self, name: str) -> Crawl:
+        """The definition of a crawl. One that nobody defined has the defaults of :class:`Crawl`.
+
+        A seed may overtake its crawl's definition, which another topic carries; so before it calls a crawl undefined,
+        this reads the topic to its end of this moment. Raises :class:`RetryLater` when Kafka does not answer.
+        """
+        known = self._crawls.get(name)
+        if known is None:
+            self.catch_up(timedelta(seconds=30))
+            with self._changed:
+                known = self._crawls.setdefault(name, Crawl(name=name, created_at=datetime.now(UTC)))
+        return known
+
+    def known(self) -> dict[str, Crawl]:
+        """Every crawl that is defined now."""
+        return dict(self._crawls)
+
+    def catch_up(self, timeout: timedelta) -> None:
+        """Return when every record that the topic holds at this moment has been applied."""
+        try:
+            _, end = self._consumer.get_watermark_offsets(self._partition, timeout=timeout.total_seconds())
+        except Exception as error:
+            raise RetryLater(f"the control topic cannot be read: {error}") from None
+        deadline = time.monotonic() + timeout.total_seconds()
+        with self._changed:
+            while self._position < end:
+                if not self._changed.wait(deadline - time.monotonic()):
+                    raise RetryLater("the control topic could not be read to its end in time")
+
+    def _follow(self) -> None:
+        while not self._stopping:
+            message = self._consumer.poll(0.5)
+            if message is None:
+                continue
+            if message.error():
+                continue
+            with self._changed:
+                self._apply(message.key(), message.value())
+                self._position = (message.offset() or 0) + 1
+                self._changed.notify_all()
+
+    def _apply(self, key: object, value: object) -> None:
+        name = key.decode(errors="replace") if isinstance(key, bytes) else ""
+        if not name.startswith(_PREFIX):
+            return
+        name = name.removeprefix(_PREFIX)
+        if value is None:
+            self._crawls.pop(name, None)
+            return
+        try:
+            self._crawls[name] = decode(Crawl, value if isinstance(value, bytes) else None)
+        except Undecodable:
+            # A broken definition is refused and the old one stays; whoever wrote it sees no effect.
+            return

@@ -1,0 +1,171 @@
+"""Send records, and know when the broker has them."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from typing import NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import Producer as Client
+
+from infra.errors import NeverValid, RetryLater, UserError
+from infra.kafka.clients import is_transient, producer_config
+from infra.kafka.topics import TopicName, all_topics
+from infra.settings import Settings
+
+Delivered = Callable[[KafkaError | None], None]
+Headers = list[tuple[str, str | bytes | None]]
+
+_POLL_EVERY_S = 0.005
+
+
+class Outbound(NamedTuple):
+    """A record to send."""
+
+    topic: TopicName
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = []  # noqa: RUF012  # never changed: an empty default is safe and costs nothing
+
+
+class RecordTooLarge(NeverValid):
+    """The record is over its topic's limit and will be for ever."""
+
+    def __init__(self, topic: str, size_bytes: int) -> None:
+        super().__init__("record_too_large", f"a record of {size_bytes} bytes is over the limit of topic {topic}")
+
+
+class Producer:
+    """One librdkafka producer. :meth:`send` for a thread that polls, :meth:`deliver` for an event loop.
+
+    Its callbacks run wherever :meth:`poll` is called, so one thread or one loop owns an instance.
+    """
+
+    def __init__(self, settings: Settings, client_id: str) -> None:
+        self._client = Client(producer_config(settings, client_id))
+        self._limits = {name.value: topic.max_record_bytes for name, topic in all_topics().items()}
+        self._waiting = 0
+        self._server: asyncio.Task[None] | None = None
+
+    def __len__(self) -> int:
+        """Records not yet acknowledged."""
+        return len(self._client)
+
+    def send(self, record: Outbound, then: Delivered) -> None:
+        """Queue a record; ``then`` hears how it ended, from within :meth:`poll`.
+
+        Raises :class:`RecordTooLarge`; :class:`BufferError` when the queue is full, which polling cures.
+        """
+        size = len(record.value or b"") + len(record.key or b"")
+        if size > self._limits.get(record.topic, size):
+            raise RecordTooLarge(record.topic, size)
+        try:
+            self._client.produce(
+                record.topic,
+                value=record.value,
+                key=record.key,
+                headers=record.headers or None,
+                on_delivery=lambda error, _message: then(error),
+            )
+        except KafkaException as error:
+            raise failure(error.args[0], record.topic) from None
+
+    def poll(self, timeout: timedelta = timedelta(0)) -> int:
+        """Serve delivery reports; returns how many."""
+        return int(self._client.poll(timeout.total_seconds()))
+
+    async def deliver(self, records: Iterable[Outbound]) -> None:
+        """Send the records and return when the broker has all of them.
+
+        Raises the failure of the first that could not be delivered (:class:`RetryLater` or :class:`NeverValid`), after
+        all have ended. Waits, bounded in memory, while the queue is full.
+        """
+        batch = _Batch(asyncio.get_running_loop())
+        self._waiting += 1
+        try:
+            self._serve()
+            for record in records:
+                await self._enqueue(record, batch)
+            await batch.ended()
+        finally:
+            self._waiting -= 1
+
+    async def _enqueue(self, record: Outbound, batch: "_Batch") -> None:
+        while True:
+            try:
+                self.send(record, batch.expect(record.topic))
+                return
+            except BufferError:
+                batch.forget()
+                await asyncio.sleep(_POLL_EVERY_S)
+            except (RetryLater, NeverValid) as error:
+                batch.fail(error)
+                return
+
+    def _serve(self) -> None:
+        """Poll from the loop as long as anybody waits: no thread, no wake-up for each report."""
+        if self._server is None or self._server.done():
+            self._server = asyncio.get_running_loop().create_task(self._poll_while_waiting())
+
+    async def _poll_while_waiting(self) -> None:
+        while self._waiting:
+            self._client.poll(0)
+            await asyncio.sleep(_POLL_EVERY_S)
+
+    def flush(self, timeout: timedelta) -> int:
+        """Wait for what is queued; returns how many records are still not acknowledged."""
+        deadline = time.monotonic() + timeout.total_seconds()
+        while (left := self._client.flush(0.1)) and time.monotonic() < deadline:
+            pass
+        return int(left)
+
+
+class _Batch:
+    """The delivery of several records as one future."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._future: asyncio.Future[None] = loop.create_future()
+        self._left = 1
+        self._failure: Exception | None = None
+
+    def expect(self, topic: str) -> Delivered:
+        self._left += 1
+
+        def then(error: KafkaError | None) -> None:
+            if error is not None and self._failure is None:
+                self._failure = failure(error, topic)
+            self._end()
+
+        return then
+
+    def forget(self) -> None:
+        self._left -= 1
+
+    def fail(self, error: Exception) -> None:
+        self._failure = self._failure or error
+        self._end()
+
+    def _end(self) -> None:
+        self._left -= 1
+        if self._left == 0 and not self._future.done():
+            self._future.set_result(None)
+
+    async def ended(self) -> None:
+        self._end()
+        await self._future
+        if self._failure is not None:
+            raise self._failure
+
+
+def failure(error: KafkaError, topic: str) -> Exception:
+    """What a Kafka error means for the record that met it."""
+    if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
+        return NeverValid("record_too_large", f"the broker's limit of topic {topic} is lower than the pipeline's own")
+    if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):  # noqa: SLF001  # librdkafka's own codes have no other name
+        return RetryLater(f"topic {topic} does not exist: run `odradek topics create`")
+    if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
+        return UserError(f"Kafka refuses us: {error.str()}")
+    if is_transient(error):
+        return RetryLater(f"Kafka did not take a record of {topic}: {error.str()}")
+    return RetryLater(f"Kafka did not take a record of {topic}: {error.name()}")

@@ -1,0 +1,94 @@
+"""One typed settings tree. In force, from weakest to strongest: defaults, the file, the environment, flags.
+
+The file is TOML, named by ``ODRADEK_CONFIG``. Environment variables are ``ODRADEK_`` and the path with ``__`` between
+its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS`` and ``CLICKHOUSE_URL`` work as they do
+everywhere else. Durations are ISO 8601 (``PT10S``) or seconds.
+"""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import AliasChoices, Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from infra.errors import UserError
+from infra.settings.fetchers import FetcherSettings
+from infra.settings.frontier import FrontierSettings
+from infra.settings.group import Group
+from infra.settings.kafka import KafkaSettings
+from infra.settings.sinks import SinkSettings
+from infra.settings.streams import StreamSettings
+
+__all__ = [
+    "FetcherSettings",
+    "FrontierSettings",
+    "Group",
+    "KafkaSettings",
+    "Settings",
+    "SinkSettings",
+    "StreamSettings",
+    "load",
+]
+
+CONFIG_FILE = "ODRADEK_CONFIG"
+
+
+class Settings(BaseSettings):
+    """The tree. Every part has a default that works on one machine."""
+
+    model_config = SettingsConfigDict(env_prefix="ODRADEK_", env_nested_delimiter="__", extra="forbid", frozen=True)
+
+    data_dir: Path = Path(".odradek")
+    """Where state lives that is not in Kafka: the frontier's files, the embedded servers' data, logs."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """``auto``: readable on a terminal, JSON otherwise."""
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    health_address: str = "127.0.0.1"
+    health_port: int = Field(default=0, ge=0, le=65_535)
+    """Of ``/livez``, ``/readyz`` and ``/metrics``; 0 takes a free one, which the heartbeat names."""
+    kafka: KafkaSettings = KafkaSettings()
+    frontier: FrontierSettings = FrontierSettings()
+    fetchers: FetcherSettings = FetcherSettings()
+    streams: StreamSettings = StreamSettings()
+    sinks: SinkSettings = SinkSettings()
+    kafka_bootstrap_servers: str | None = Field(
+        default=None, validation_alias=AliasChoices("KAFKA_BOOTSTRAP_SERVERS", "kafka_bootstrap_servers")
+    )
+    clickhouse_url: str | None = Field(
+        default=None, validation_alias=AliasChoices("CLICKHOUSE_URL", "clickhouse_url"), repr=False
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Flags, environment, file: the strongest first."""
+        del dotenv_settings, file_secret_settings
+        toml = TomlConfigSettingsSource(settings_cls, toml_file=os.environ.get(CONFIG_FILE))
+        return init_settings, env_settings, toml
+
+
+def load(**flags: object) -> Settings:
+    """The settings in force. Raises :class:`UserError` naming each wrong setting and what it should be."""
+    path = os.environ.get(CONFIG_FILE)
+    if path and not Path(path).is_file():
+        raise UserError(f"{CONFIG_FILE} names {path!r}, which is no file")
+    try:
+        return Settings(**flags)  # type: ignore[arg-type]  # pydantic validates what the flags hold
+    except ValidationError as error:
+        lines = (f"  {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_input=False))
+        raise UserError("these settings are wrong:\n" + "\n".join(lines)) from None
+    except (SettingsError, ValueError) as error:
+        raise UserError(f"the settings cannot be read: {error}") from None

@@ -1,0 +1,24 @@
+"""Settings of the Kafka clients."""
+
+from datetime import timedelta
+
+from pydantic import Field
+
+from infra.settings.group import Group
+
+
+class KafkaSettings(Group):
+    """How every stage talks to Kafka. The bootstrap servers are ``KAFKA_BOOTSTRAP_SERVERS``."""
+
+    partitions: int = Field(default=8, ge=1, le=10_000)
+    """Of every co-partitioned topic. Chosen once: growing it moves hosts between frontiers."""
+    replication_factor: int = Field(default=1, ge=1, le=10)
+    session_timeout: timedelta = timedelta(seconds=10)
+    """After which silence a worker's partitions go to others."""
+    heartbeat_interval: timedelta = timedelta(seconds=3)
+    queue_mib: int = Field(default=64, ge=1, le=2_048)
+    """What a producer may hold that the broker has not taken; full means the stage pauses."""
+    linger: timedelta = timedelta(milliseconds=5)
+    compression: str = "lz4"
+    client: dict[str, str] = Field(default={})
+    """More librdkafka settings for every client, such as ``security.protocol`` and ``sasl.*``."""

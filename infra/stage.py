@@ -1,0 +1,59 @@
+"""What a stage is, as the runner sees it, and what the runner gives it."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from infra.kafka.control import Control
+from infra.settings import Settings
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a stage is made with. ``worker`` is unique among living workers: STAGE-HOST-PID."""
+
+    worker: str
+    settings: Settings
+    control: Control
+    """Started; follows the definitions of crawls."""
+
+
+class Progress(NamedTuple):
+    """For liveness: ``finished`` grows with each unit of work done, ``waiting`` tells whether there is any to do."""
+
+    finished: int
+    waiting: bool
+
+
+class Stage(Protocol):
+    """A stage of the pipeline. Made with a :class:`Context`; found by its entry point in ``odradek.stages``."""
+
+    def __init__(self, context: Context) -> None: ...
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Work until ``stopping`` is set, then drain and return.
+
+        Raises :class:`infra.errors.UserError` or :class:`infra.errors.Fatal` when it cannot go on.
+        """
+        ...
+
+    def ready(self) -> bool:
+        """Whether it takes work."""
+        ...
+
+    def progress(self) -> Progress:
+        """How far it is."""
+        ...
+
+    def partitions(self) -> list[int]:
+        """What it owns of its input."""
+        ...
+
+    def counts(self) -> Mapping[str, int]:
+        """Its figures by name, for the heartbeat."""
+        ...
+
+    def positions(self) -> Mapping[str, int]:
+        """``topic/partition`` to the first offset not yet reflected in :meth:`counts`; empty without state."""
+        ...

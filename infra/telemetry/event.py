@@ -1,0 +1,36 @@
+"""The base of all events, and the one door through which they go."""
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal
+
+import structlog
+
+from infra.telemetry.tracing import Trace
+
+Level = Literal["debug", "info", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened. Its fields are the fields of its log line.
+
+    ``level`` is that of the log line; ``None`` for what happens too often to be written and is only measured.
+    """
+
+    level: ClassVar[Level | None] = "info"
+    name: ClassVar[str]
+
+    def measure(self) -> None:
+        """Update the metrics that this event moves; none by default."""
+
+
+def emit(event: Event, trace: Trace | None = None) -> None:
+    """Write the event's log line, with the trace and span when it belongs to one, and update its metrics."""
+    event.measure()
+    if event.level is None:
+        return
+    logger = structlog.get_logger()
+    about = {field.name: getattr(event, field.name) for field in fields(event)}
+    if trace is not None:
+        about |= {"trace_id": trace.trace_id, "span_id": trace.span_id}
+    getattr(logger, event.level)(event.name, **about)

@@ -1,0 +1,248 @@
+"""One model for each kind of record. Field by field they are the Avro contracts of ``schemas/avro`` (a test compares).
+
+Times are timezone-aware UTC with microseconds and are stamps, never used to measure. Names of hosts and URLs are
+canonical (:mod:`schemas.url`). ``crawl`` is the name of a crawl, ``visit`` counts the visits of one URL from 0 (a retry
+belongs to the same visit), ``depth`` the links from a seed, ``hops`` the redirects in a row that led here.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from schemas.outcomes import Outcome
+
+DEFAULT_CRAWL = "default"
+_CRAWL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
+
+
+class Record(BaseModel):
+    """What every record has in common: immutable, and no field that the contract does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Reason(StrEnum):
+    """Why a URL was handed to the frontier."""
+
+    SEED = "seed"
+    LINK = "link"
+    REDIRECT = "redirect"
+    SITEMAP = "sitemap"
+    REVISIT = "revisit"
+
+
+class Kind(StrEnum):
+    """What a request is for."""
+
+    PAGE = "page"
+    ROBOTS = "robots"
+
+
+class Cut(StrEnum):
+    """Why a body is shorter than the server meant it to be."""
+
+    LENGTH = "length"
+    TIME = "time"
+    DISCONNECT = "disconnect"
+
+
+class Seed(Record):
+    """A wish to crawl, from anybody: the public door. Depth and priority are ours to set, never the record's."""
+
+    url: str
+    crawl: str = Field(default=DEFAULT_CRAWL, pattern=_CRAWL_NAME)
+
+
+class Crawl(Record):
+    """The definition of a crawl, kept in the ``control`` topic under ``crawl/NAME``; ``None`` means no limit."""
+
+    name: str = Field(pattern=_CRAWL_NAME)
+    scope: str = "host"
+    anchors: list[str] = []
+    """Canonical URLs: the hosts, domains or prefixes that belong to the crawl beside the one a link is found on."""
+    include: list[str] = []
+    exclude: list[str] = []
+    max_depth: int | None = Field(default=None, ge=0)
+    max_pages: int | None = Field(default=None, ge=1)
+    delay_ms: int | None = Field(default=None, ge=0)
+    """Least time between two requests to one host; ``None`` takes the frontier's setting."""
+    follow_robots: bool = True
+    created_at: datetime
+
+
+class Links(Record):
+    """URLs of one host that one page (or seed, or redirect) names."""
+
+    crawl: str
+    host: str
+    reason: Reason
+    depth: int
+    """Of the URLs, not of the page that holds them."""
+    hops: int = 0
+    parent: str | None = None
+    urls: list[str]
+
+
+class Request(Record):
+    """One URL that may be fetched now. ``lease`` names this permission; the result frees the host."""
+
+    crawl: str
+    url: str
+    url_id: bytes
+    host: str
+    kind: Kind
+    lease: str
+    visit: int
+    attempt: int
+    depth: int
+    hops: int
+    parent: str | None
+    delay_ms: int
+    """The host's delay: what a new owner of the partition waits before it repeats what the old one may have sent."""
+    robots: str | None
+    """Hash of the robots.txt version that allows the URL."""
+    etag: str | None = None
+    last_modified: str | None = None
+    released_at: datetime
+
+
+class Fetch(Record):
+    """What became of one request: feedback to the frontier and a row for analysts."""
+
+    fetch_id: str
+    crawl: str
+    url: str
+    url_id: bytes
+    host: str
+    kind: Kind
+    lease: str
+    visit: int
+    attempt: int
+    depth: int
+    hops: int
+    parent: str | None
+    outcome: Outcome
+    status: int | None
+    error: str | None
+    """For people; the outcome is for programs."""
+    started_at: datetime
+    dns_ms: float | None
+    connect_ms: float | None
+    """Transport and TLS together."""
+    first_byte_ms: float | None
+    total_ms: float
+    body_bytes: int
+    cut: Cut | None
+    content_type: str | None
+    redirect_to: str | None
+    """Absolute URL, not yet judged."""
+    retry_after: str | None
+    etag: str | None
+    last_modified: str | None
+    remote_address: str | None
+    robots: str | None
+    worker: str
+    body: bytes | None = None
+    """Of a robots.txt only: at most 500 KiB, content codings undone."""
+
+
+class Page(Record):
+    """A response as it came over the wire: transfer coding undone, content codings left alone."""
+
+    fetch_id: str
+    crawl: str
+    url: str
+    url_id: bytes
+    host: str
+    visit: int
+    depth: int
+    hops: int
+    parent: str | None
+    fetched_at: datetime
+    status: int
+    head: bytes
+    """Status line and header lines, CRLF between them and after the last, as in a WARC response record."""
+    body: bytes
+    cut: Cut | None
+
+
+class Document(Record):
+    """A page made readable. One for each (crawl, url, visit)."""
+
+    fetch_id: str
+    crawl: str
+    url: str
+    url_id: bytes
+    host: str
+    visit: int
+    depth: int
+    parent: str | None
+    fetched_at: datetime
+    status: int
+    content_type: str | None
+    charset: str | None
+    title: str | None
+    text: str
+    links: list[str]
+    """Canonical http(s) URLs of ``a`` and ``area``, in document order, each once, in scope or not."""
+    content_hash: bytes
+    """BLAKE2b-128 of the text."""
+    body_bytes: int
+    """Of the decoded body."""
+    cut: Cut | None
+    flags: list[str] = []
+    """What the cleaner could not do as it should, by name; empty for a good page."""
+    cleaner: str
+    cleaned_at: datetime
+
+
+class Decision(Record):
+    """Why a URL was not crawled, or will not be again. Repeats of a seen URL are counted, not recorded."""
+
+    crawl: str
+    url: str
+    url_id: bytes
+    host: str
+    stage: str
+    reason: str
+    detail: str | None = None
+    depth: int
+    at: datetime
+
+
+class DeadLetter(Record):
+    """A record that can never succeed, with all that is needed to send it again."""
+
+    letter_id: str
+    """The same for the same record of the same stage, so that a repeat folds."""
+    stage: str
+    reason: str
+    error: str
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    """``None`` too when the record was too large to be kept; then ``truncated`` is set."""
+    truncated: bool = False
+    attempts: int
+    at: datetime
+
+
+class Heartbeat(Record):
+    """One worker's sign of life, kept in a compacted topic under the worker's name."""
+
+    worker: str
+    stage: str
+    url: str
+    """Where its health and metrics are served."""
+    started_at: datetime
+    at: datetime
+    every_s: float
+    stopping: bool = False
+    ready: bool
+    partitions: list[int]
+    counts: dict[str, int]
+    positions: dict[str, int]
+    """``topic/partition`` to the first offset not yet reflected in ``counts``; empty for stages without state."""
