@@ -1,0 +1,52 @@
+"""``odradek topics``: create them, list them, show drift."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from infra.kafka.admin import Topics
+from infra.kafka.topics import all_topics
+from infra.settings import load
+
+topics = typer.Typer(help="The topics of the pipeline: list, create, drift.", no_args_is_help=True)
+
+AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
+
+
+@topics.command("list")
+def list_topics(as_json: AsJson = False) -> None:
+    """What topics there are, and what they are for. Needs no Kafka."""
+    if as_json:
+        print(json.dumps({name: topic.model_dump() for name, topic in all_topics().items()}, indent=2))  # noqa: T201
+        return
+    table = Table("topic", "key", "records", "written by", "read by", "cleanup", box=None, header_style="bold")
+    for name, topic in all_topics().items():
+        writers, readers = ", ".join(topic.writers), ", ".join(topic.readers)
+        table.add_row(name, topic.key, ", ".join(topic.records), writers, readers, topic.cleanup)
+    Console().print(table)
+
+
+@topics.command()
+def create() -> None:
+    """Create the topics that the cluster lacks; never changes one that exists."""
+    created = Topics(load()).create()
+    print(f"created {', '.join(created)}" if created else "all topics exist")  # noqa: T201
+
+
+@topics.command()
+def drift(as_json: AsJson = False) -> None:
+    """Show where the cluster differs from the topics file; exit code 1 when it does."""
+    found = Topics(load()).drift()
+    if as_json:
+        print(json.dumps([each._asdict() for each in found], indent=2))  # noqa: T201
+    elif not found:
+        print("the cluster has every topic as the file says")  # noqa: T201
+    else:
+        table = Table("topic", "setting", "file", "cluster", box=None, header_style="bold")
+        for each in found:
+            table.add_row(each.topic, each.setting, each.wanted, each.found)
+        Console().print(table)
+    raise typer.Exit(1 if found else 0)

@@ -1,0 +1,50 @@
+"""The living workers, read from the ``heartbeats`` topic."""
+
+from datetime import UTC, datetime, timedelta
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from infra.kafka.clients import consumer_config
+from infra.kafka.topics import TopicName
+from infra.settings import Settings
+from schemas.records import Heartbeat
+from schemas.wire import Undecodable, decode
+
+MISSED_BEATS = 10
+"""After so many missed heartbeats a worker counts as dead."""
+
+
+class Heartbeats:
+    """Follows the topic without a group. Call :meth:`read` from one thread."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._consumer = Consumer(consumer_config(settings, "odradek-heartbeats", group="odradek-heartbeats"))
+        self._consumer.assign([TopicPartition(TopicName.HEARTBEATS, 0, OFFSET_BEGINNING)])
+        self._latest: dict[str, Heartbeat] = {}
+
+    def read(self, timeout: timedelta = timedelta(milliseconds=200)) -> list[Heartbeat]:
+        """Everything new, then the newest beat of each living worker, by name."""
+        wait_s = timeout.total_seconds()
+        while messages := self._consumer.consume(500, wait_s):
+            wait_s = 0.01
+            for message in messages:
+                value = message.value()
+                if message.error() or not isinstance(value, bytes):
+                    continue
+                try:
+                    beat = decode(Heartbeat, value)
+                except Undecodable:
+                    continue
+                self._latest[beat.worker] = beat
+        now = datetime.now(UTC)
+        self._latest = {name: beat for name, beat in self._latest.items() if is_alive(beat, now)}
+        return sorted(self._latest.values(), key=lambda beat: beat.worker)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
+
+
+def is_alive(beat: Heartbeat, now: datetime) -> bool:
+    """Whether the worker that sent ``beat`` still lives, as far as one can tell from outside."""
+    return not beat.stopping and (now - beat.at).total_seconds() < beat.every_s * MISSED_BEATS
