@@ -51,6 +51,16 @@ def _within(crawl: Crawl, source_host: str, target: Url) -> bool:
             return target.href.startswith(tuple(crawl.anchors))
 
 
+def broken_pattern(patterns: Sequence[str]) -> str | None:
+    """What is wrong with the first pattern that is no regular expression; ``None`` when all are."""
+    for pattern in patterns:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            return f"{pattern!r} is no regular expression: {error}"
+    return None
+
+
 @lru_cache(maxsize=1_024)
 def _hosts(anchors: Sequence[str]) -> frozenset[str]:
     return frozenset(split(anchor).host for anchor in anchors)

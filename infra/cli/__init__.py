@@ -45,5 +45,5 @@ def main() -> None:
     try:
         build()()
     except UserError as error:
-        print(f"odradek: {error}", file=sys.stderr)  # noqa: T201  # the one place where a user error is told
+        print(f"odradek: {error}", file=sys.stderr)
         sys.exit(2)

@@ -26,9 +26,8 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")]
     beats = heartbeats.read()
     offsets = lag.read()
     heartbeats.close()
-    lag.close()
     if as_json:
-        print(json.dumps(_as_json(beats, offsets), indent=2))  # noqa: T201
+        print(json.dumps(_as_json(beats, offsets), indent=2))
     else:
         _show(Console(), beats, offsets)
     raise typer.Exit(0 if beats else 1)

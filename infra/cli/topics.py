@@ -20,7 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="For scripts.")]
 def list_topics(as_json: AsJson = False) -> None:
     """What topics there are, and what they are for. Needs no Kafka."""
     if as_json:
-        print(json.dumps({name: topic.model_dump() for name, topic in all_topics().items()}, indent=2))  # noqa: T201
+        print(json.dumps({name: topic.model_dump() for name, topic in all_topics().items()}, indent=2))
         return
     table = Table("topic", "key", "records", "written by", "read by", "cleanup", box=None, header_style="bold")
     for name, topic in all_topics().items():
@@ -33,7 +33,7 @@ def list_topics(as_json: AsJson = False) -> None:
 def create() -> None:
     """Create the topics that the cluster lacks; never changes one that exists."""
     created = Topics(load()).create()
-    print(f"created {', '.join(created)}" if created else "all topics exist")  # noqa: T201
+    print(f"created {', '.join(created)}" if created else "all topics exist")
 
 
 @topics.command()
@@ -41,9 +41,9 @@ def drift(as_json: AsJson = False) -> None:
     """Show where the cluster differs from the topics file; exit code 1 when it does."""
     found = Topics(load()).drift()
     if as_json:
-        print(json.dumps([each._asdict() for each in found], indent=2))  # noqa: T201
+        print(json.dumps([each._asdict() for each in found], indent=2))
     elif not found:
-        print("the cluster has every topic as the file says")  # noqa: T201
+        print("the cluster has every topic as the file says")
     else:
         table = Table("topic", "setting", "file", "cluster", box=None, header_style="bold")
         for each in found:

@@ -1,0 +1,45 @@
+# The one door. `make help` says what there is.
+.DEFAULT_GOAL := help
+.PHONY: help install crawl test check bench clean lock
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/odradek
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 18
+
+$(STAMP): requirements.lock bootstrap.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Odradek needs Python 3.11 or newer; name one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { echo "this Python cannot make environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r bootstrap.lock
+	$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock bootstrap.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+install: $(STAMP) ## Make the environment in .venv (the other targets do it by themselves)
+
+crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
+	@$(BIN)/odradek crawl $(URL) $(ARGS)
+
+test: $(STAMP) check ## All tests, the fast ones first
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(STAMP) ## Lint, types, the import rule, dependencies
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/deptry .
+
+bench: $(STAMP) ## Crawl a generated site and print what it costs
+	$(BIN)/python -m benchmarks.main $(ARGS)
+
+lock: $(STAMP) ## Resolve the dependencies anew
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade pyproject.toml --group dev -o requirements.lock
+	echo uv | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade - -o bootstrap.lock
+
+clean: ## Remove what was built, not what was crawled
+	rm -rf build .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
