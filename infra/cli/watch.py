@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
+from infra.errors import RetryLater
 from infra.kafka.heartbeats import Heartbeats
 from infra.kafka.lag import GROUPS, LagReader
 from infra.progress import Completion, Figures, Phase, figures
@@ -88,8 +88,8 @@ def watch(settings: Settings, crawl: str, started_s: float, check: Callable[[], 
                 beats = heartbeats.read(LOOK_EVERY)
                 try:
                     offsets = lag.read()
-                except KafkaException as error:
-                    view.say(f"Kafka does not answer: {error.args[0].str()}")
+                except RetryLater as error:
+                    view.say(str(error))
                     continue
                 outcome.figures = figures(crawl, beats, offsets)
                 outcome.elapsed = timedelta(seconds=time.monotonic() - started_s)

@@ -82,7 +82,7 @@ class Topics:
     def _config_drift(self, names: list[TopicName]) -> list[Drift]:
         if not names:
             return []
-        resources = {ConfigResource(ConfigResource.Type.TOPIC, name): name for name in names}
+        resources = {ConfigResource(ConfigResource.Type.TOPIC, name.value): name for name in names}
         found: list[Drift] = []
         for resource, future in self._client.describe_configs(list(resources)).items():
             name = TopicName(resource.name)

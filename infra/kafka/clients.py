@@ -34,7 +34,8 @@ def common_config(settings: Settings, client_id: str) -> Config:
         "socket.keepalive.enable": True,
         # A broker that restarts is back within seconds: look again soon, not after librdkafka's ten.
         "reconnect.backoff.max.ms": 2_000,
-        "log.connection.close": False,
+        # What goes wrong reaches us as errors of the calls; librdkafka would repeat it on standard error at each try.
+        "log_level": 2,
         **settings.kafka.client,
     }
 
@@ -85,6 +86,9 @@ _TRANSIENT = frozenset(
         KafkaError._PURGE_QUEUE,  # noqa: SLF001
         KafkaError._PURGE_INFLIGHT,  # noqa: SLF001
         KafkaError.NOT_ENOUGH_REPLICAS,
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
         KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
         KafkaError.REQUEST_TIMED_OUT,
         KafkaError.LEADER_NOT_AVAILABLE,

@@ -1,14 +1,16 @@
 """How far each consumer group is behind: committed offsets against the ends of the topics."""
 
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
-from infra.kafka.clients import common_config
+from infra.errors import RetryLater
+from infra.kafka.clients import common_config, is_transient
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
@@ -51,8 +53,18 @@ class LagReader:
         self._groups = groups
 
     def read(self, timeout: timedelta = timedelta(seconds=10)) -> Offsets:
-        """One look. Raises :class:`confluent_kafka.KafkaException` when the cluster does not answer."""
-        wait_s = timeout.total_seconds()
+        """One look. Raises :class:`infra.errors.RetryLater` when the cluster does not answer in time."""
+        deadline = time.monotonic() + timeout.total_seconds()
+        while True:
+            try:
+                return self._read(timeout.total_seconds())
+            except KafkaException as error:
+                # A group's coordinator that is just loading answers so for a moment.
+                if not is_transient(error.args[0]) or time.monotonic() > deadline:
+                    raise RetryLater(f"Kafka does not tell offsets: {error.args[0].str()}") from None
+                time.sleep(0.1)
+
+    def _read(self, wait_s: float) -> Offsets:
         # Committed before ends: what moves in between makes the lag too large, never too small.
         committed = {group: self._committed(group, wait_s) for group in self._groups}
         wanted = {topic.value for topics in self._groups.values() for topic in topics}
