@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from infra.devstack.kafka import EmbeddedKafka
 
+from infra.devstack.kafka import EmbeddedKafka
 from infra.kafka.admin import Topics
 from infra.settings import KafkaSettings, Settings
 

@@ -26,7 +26,7 @@ class Outbound(NamedTuple):
     topic: TopicName
     key: bytes | None
     value: bytes | None
-    headers: Headers = []  # noqa: RUF012  # never changed: an empty default is safe and costs nothing
+    headers: Headers = []  # never changed: an empty default is safe and costs nothing
 
 
 class RecordTooLarge(NeverValid):
