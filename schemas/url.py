@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
-from ada_url import URL
+from ada_url import URL, idna_to_unicode
 from publicsuffixlist import PublicSuffixList
 
 MAX_URL_LENGTH = 2_000
@@ -79,9 +79,23 @@ class Url(NamedTuple):
 def join(base: str, reference: str) -> str | None:
     """Resolve ``reference`` against ``base`` as a browser does (URL Standard, 4.4); ``None`` when it is no URL."""
     try:
-        return str(URL(reference, base).href)
+        return _parse(reference, base)
     except (ValueError, UnicodeError):
         return None
+
+
+def _parse(text: str, base: str | None) -> str:
+    href = str(URL(text, base).href)
+    # ada lets an ASCII host pass whose punycode means nothing (URL Standard, 3.3: domain to ASCII fails).
+    if "xn--" in href and (parts := _HREF.fullmatch(href)) and not _is_punycode(parts["name"]):
+        raise ValueError
+    return href
+
+
+@lru_cache(maxsize=1_024)
+def _is_punycode(name: str) -> bool:
+    pairs = zip(name.split("."), idna_to_unicode(name).split("."), strict=True)
+    return all(readable != label for label, readable in pairs if label.startswith("xn--"))
 
 
 def canonicalize(text: str, base: str | None = None) -> Url:
@@ -94,7 +108,7 @@ def canonicalize(text: str, base: str | None = None) -> Url:
     if len(text) > 8 * MAX_URL_LENGTH:
         raise InvalidUrl("too_long", f"longer than {MAX_URL_LENGTH} characters")
     try:
-        href = URL(text, base).href
+        href = _parse(text, base)
     except (ValueError, UnicodeError):
         raise InvalidUrl("malformed", "not a URL by the WHATWG URL Standard") from None
     return split(href)
@@ -120,8 +134,8 @@ def split(href: str) -> Url:
 def _host(name: str, port: str | None) -> str:
     name = name.removesuffix(".")
     labels = name.split(".")
-    # The parser lets an empty punycode label and empty labels pass; DNS and the IDNA codec do not (RFC 1035, 2.3.1).
-    if not name.startswith("[") and ("xn--" in labels or not all(0 < len(label) <= 63 for label in labels)):
+    # The parser lets empty and overlong labels pass; DNS does not (RFC 1035, 2.3.1).
+    if not name.startswith("[") and not all(0 < len(label) <= 63 for label in labels):
         raise InvalidUrl("host", "the host has an empty or overlong label")
     if len(name) > 253:
         raise InvalidUrl("host", "the host is longer than 253 characters")
