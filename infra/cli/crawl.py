@@ -112,7 +112,7 @@ def crawl_here(settings: Settings, wanted: Crawl, seeds: list[str], reach: Reach
     started_s = time.monotonic()
     with local_stack(settings, reach.environment(settings)) as stages:
         Topics(stages.settings).create()
-        _define(stages.settings, crawl)
+        define(stages.settings, crawl)
         stages.start(stage_names())
         send_seeds(stages.settings, seeds, crawl.name)
         outcome = watch(stages.settings, crawl.name, started_s, stages.check)
@@ -130,7 +130,8 @@ def _crawl_demo(settings: Settings, wanted: Crawl, reach: Reach) -> Outcome:
         return crawl_here(settings, wanted, [demo.seed(port)], reach)
 
 
-def _define(settings: Settings, crawl: Crawl) -> None:
+def define(settings: Settings, crawl: Crawl) -> None:
+    """Define a crawl for every node. Raises :class:`UserError` when Kafka does not take it."""
     producer = Producer(settings, "odradek-crawl")
     producer.send(definition(crawl), lambda _error: None)
     if producer.flush(timedelta(seconds=30)):

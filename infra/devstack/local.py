@@ -46,16 +46,16 @@ def data_directory(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def kafka(settings: Settings) -> Iterator[Settings]:
+def kafka(settings: Settings) -> Iterator[tuple[Settings, EmbeddedKafka | None]]:
     """The settings with a broker that answers: the one they name, else the embedded one, while it is needed."""
     if settings.kafka_bootstrap_servers:
-        yield settings
+        yield settings, None
         return
     endpoint = settings.data_dir / ENDPOINT
     with EmbeddedKafka(settings.data_dir / "kafka") as broker:
         endpoint.write_text(broker.bootstrap_servers)
         try:
-            yield settings.model_copy(update={"kafka_bootstrap_servers": broker.bootstrap_servers})
+            yield settings.model_copy(update={"kafka_bootstrap_servers": broker.bootstrap_servers}), broker
         finally:
             endpoint.unlink(missing_ok=True)
 
@@ -81,6 +81,8 @@ class StageProcesses:
     settings: Settings
     environment: Mapping[str, str] = field(default_factory=dict)
     """Settings that these stages get beside ours, as environment variables."""
+    broker_pid: int | None = None
+    """The embedded broker's process, when it is ours."""
     _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     _restarts: dict[str, int] = field(default_factory=dict)
 
@@ -148,7 +150,7 @@ def local_stack(settings: Settings, environment: Mapping[str, str]) -> Iterator[
     """A locked data directory, a broker and room for the stages; everything is stopped at the end, stages first."""
     with ExitStack() as stack:
         stack.enter_context(data_directory(settings.data_dir))
-        settings = stack.enter_context(kafka(settings))
-        stages = StageProcesses(settings, environment)
+        settings, broker = stack.enter_context(kafka(settings))
+        stages = StageProcesses(settings, environment, broker.pid if broker else None)
         stack.callback(stages.stop)
         yield stages
