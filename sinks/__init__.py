@@ -1,1 +1,25 @@
-"""To be told."""
+"""From the topics ``documents``, ``fetches`` and ``events`` into stores that people query.
+
+The movement of one record::
+
+    topic ──> agent ──> batch ──> blocks ──> rows ──> store ──> the offset moves
+              (Faust)   (records   (decoded,          (written
+                         of one     one run of         or refused)
+                         topic)     offsets each)
+
+1. Each configured store (:class:`infra.settings.sinks.StoreSettings`) has a consumer group of its own, so a slow or
+   dead store holds up no other. Its kind is the scheme of its DSN; a kind is a folder: ``sinks/memory`` is the
+   smallest, ``sinks/clickhouse`` the first of the real ones.
+2. :mod:`sinks.blocks` cuts a batch into blocks: the records of one partition in the order of their offsets, decoded,
+   with the trace that each carries in its headers. A block's token names topic, partition, first and last offset.
+3. The store writes the blocks of a batch (:class:`sinks.sink.Sink`). When the write returns the rows are there; only
+   then are the records acknowledged.
+4. The store says how it failed, the runner knows what follows: ``RetryLater`` (the store is in trouble) repeats the
+   same batch for ever; ``NeverValid`` (some row can never be stored) halves it down to the one bad record, which goes
+   to ``dead-letters`` while its neighbours are stored.
+
+A record can come twice: after a kill between the write and the commit, after a rebalance, after a replay from an old
+offset. The token stops the repeat of the very same write; the store's own key (for documents crawl, url and visit; for
+fetches the fetch id; for events an id derived from what was decided) folds every other repeat. So a row is never
+counted twice, however the repeats overlap.
+"""

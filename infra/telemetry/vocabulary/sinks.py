@@ -1,0 +1,69 @@
+"""What happens in the sinks."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prometheus_client import Counter, Histogram
+
+from infra.telemetry.event import Event, Level
+
+_ROWS = Counter("odradek_sink_rows_total", "Rows written; repeats count again.", ["table"])
+_BYTES = Counter("odradek_sink_bytes_total", "Bytes of rows written, before the store compresses them.", ["table"])
+_WRITE = Histogram(
+    "odradek_sink_write_seconds",
+    "Time of one write.",
+    ["table"],
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreOpened(Event):
+    """A store is ready for rows."""
+
+    name: ClassVar[str] = "store opened"
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreUnreachable(Event):
+    """A store cannot be opened now; it is tried again."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "store unreachable"
+    store: str
+    wait_s: float
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaMigrated(Event):
+    """A store's schema was brought up to date."""
+
+    name: ClassVar[str] = "schema migrated"
+    applied: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DoorOpened(Event):
+    """The embedded engine can be asked over HTTP."""
+
+    name: ClassVar[str] = "embedded ClickHouse serves readers"
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowsWritten(Event):
+    """A write of rows succeeded."""
+
+    level: ClassVar[Level | None] = "debug"
+    name: ClassVar[str] = "rows written"
+    table: str
+    rows: int
+    size_bytes: int
+    took_s: float
+
+    def measure(self) -> None:
+        _ROWS.labels(self.table).inc(self.rows)
+        _BYTES.labels(self.table).inc(self.size_bytes)
+        _WRITE.labels(self.table).observe(self.took_s)

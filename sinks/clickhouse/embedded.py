@@ -1,0 +1,106 @@
+"""The embedded engine: who owns its directory, and reading from it.
+
+chDB is one engine in one process on one path; a second process is refused with an error that names no reason. So the
+owner holds a lock of our own beside the directory, which dies with its process, also by ``kill -9``, and names it.
+
+Within the owner any number of handles share the engine, each with settings of its own, and calls on different handles
+overlap: a long query does not hold up an insert. A handle costs half a millisecond, so each query gets a fresh one
+and no setting of one query is left for the next.
+"""
+
+import fcntl
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import IO
+
+import chdb
+
+from infra.errors import UserError
+from sinks.clickhouse.statements import setting_name
+
+_LOOK_AGAIN_S = 0.1
+
+
+class DirectoryLock:
+    """The right to open the engine in ``directory``."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._file: IO[str] | None = None
+
+    def acquire(self, patience: timedelta) -> None:
+        """Take the lock, waiting as long as ``patience``. Raises :class:`UserError` naming the holder."""
+        self._directory.parent.mkdir(parents=True, exist_ok=True)
+        file = self._directory.with_name(f"{self._directory.name}.lock").open("a+")
+        deadline = time.monotonic() + patience.total_seconds()
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    file.seek(0)
+                    holder = file.read().strip() or "unknown"
+                    file.close()
+                    raise UserError(
+                        f"another process (pid {holder}) holds the embedded ClickHouse in {self._directory}: "
+                        "only one may; stop it, use its HTTP door, or set CLICKHOUSE_URL to a server"
+                    ) from None
+                time.sleep(_LOOK_AGAIN_S)
+        file.seek(0)
+        file.truncate()
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Give it back."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query for reading. ``settings`` hold for it alone; ``parameters`` are the values of ``{name:Type}``."""
+
+    sql: str
+    output: str = "TabSeparated"
+    database: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    writable: bool = False
+
+
+def run(directory: Path, query: Query) -> bytes:
+    """The answer, in the format of its ``FORMAT`` clause or else ``query.output``.
+
+    The engine in ``directory`` is open in this process, or this opens it. Repeats are folded (``final = 1``) unless a
+    setting says otherwise. Blocks; raises :class:`RuntimeError` with ClickHouse's own message.
+    """
+    connection = chdb.connect(str(directory.resolve()))
+    try:
+        if query.database:
+            name = query.database.replace("\\", "\\\\").replace("`", "\\`")
+            connection.query(f"USE `{name}`", "TabSeparated")
+        for name, value in ({"final": "1"} | dict(query.settings)).items():
+            quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+            connection.query(f"SET {setting_name(name)} = '{quoted}'", "TabSeparated")
+        if not query.writable:
+            connection.query("SET readonly = 1", "TabSeparated")
+        return bytes(connection.query(query.sql, query.output, params=dict(query.parameters)).bytes() or b"")
+    finally:
+        connection.close()
+
+
+def cancel_queries(directory: Path) -> None:
+    """Ask every running query of the engine to end; does not wait."""
+    connection = chdb.connect(str(directory.resolve()))
+    try:
+        connection.query("KILL QUERY WHERE 1 ASYNC", "TabSeparated")
+    finally:
+        connection.close()

@@ -1,0 +1,32 @@
+"""Which sink a DSN means: its scheme is the kind, and a kind is a folder of this room."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from infra.errors import UserError
+from infra.settings import Settings
+from infra.settings.sinks import StoreSettings
+from sinks.sink import Sink
+
+KINDS = {
+    "clickhouse": "sinks.clickhouse.sink:ClickHouseSink",
+    "memory": "sinks.memory.sink:MemorySink",
+}
+"""Scheme of a DSN to the class, which is made with the settings and the DSN. Imported only when it is used."""
+
+Make = Callable[[Settings, str], Sink]
+
+
+def group(name: str) -> str:
+    """The consumer group of the store of this name."""
+    return f"odradek-sink-{name}"
+
+
+def make_sink(name: str, store: StoreSettings, settings: Settings) -> Sink:
+    """The sink that the store's DSN means, not yet opened. Raises :class:`UserError` for a scheme of no kind."""
+    scheme = store.dsn.partition(":")[0]
+    if scheme not in KINDS:
+        raise UserError(f"sinks.stores.{name}.dsn begins with {scheme!r}; it can begin with: {', '.join(KINDS)}")
+    module, _, attribute = KINDS[scheme].partition(":")
+    make: Make = getattr(import_module(module), attribute)
+    return make(settings, store.dsn)
