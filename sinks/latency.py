@@ -17,7 +17,7 @@ class Latency:
 
     def observe(self, began: Iterable[datetime], now: datetime) -> None:
         """Rows of pages that were asked for at ``began`` can be read since ``now``."""
-        self._buckets.update(math.ceil(math.log(_at_least((now - each)), _BASE)) for each in began)
+        self._buckets.update(math.ceil(math.log(_at_least(now - each), _BASE)) for each in began)
 
     def quantile(self, share: float) -> timedelta | None:
         """What ``share`` of the rows (0 to 1) did not exceed; ``None`` before the first row."""

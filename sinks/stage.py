@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from infra.agents import Agent, AgentWorker
+
 from infra.errors import RetryLater, UserError
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Producer

@@ -6,6 +6,7 @@ embedded engine's directory, opened here. Nothing heavy is imported before a sta
 
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,7 +44,7 @@ def sql(
     try:
         answer = ask(settings, text, shape)
     except RuntimeError as error:
-        print(f"odradek: {error}", file=sys.stderr)
+        typer.echo(f"odradek: {error}", err=True)
         raise typer.Exit(1) from None
     if as_table and answer.startswith(b"["):
         _show(answer)
@@ -89,11 +90,9 @@ def _ask_server(url: str, text: str, shape: str, settings: Settings) -> bytes:
 
     client: Any = connection.connect_server(url, timeout=settings.sinks.clickhouse.query_timeout)
     try:
-        try:
+        # A read-only user may change no setting; the door of the embedded engine sets it by itself.
+        with suppress(ProgrammingError):
             client.set_client_setting("final", "1")
-        except ProgrammingError:
-            # A read-only user may change no setting; the door of the embedded engine sets it by itself.
-            pass
         return bytes(client.raw_query(text, transport_settings={"X-ClickHouse-Format": shape}))
     finally:
         client.close()

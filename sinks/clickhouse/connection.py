@@ -89,11 +89,11 @@ def warm_up() -> None:
     """
     hidden = "pandas" not in sys.modules
     if hidden:
-        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]  # all that the protocol needs
+        sys.meta_path.insert(0, _NoPandas)
     try:
         import pyarrow as pa  # noqa: PLC0415  # the point is when it happens
 
         pa.array(["warm"])
     finally:
         if hidden:
-            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+            sys.meta_path.remove(_NoPandas)

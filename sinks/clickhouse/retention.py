@@ -12,7 +12,8 @@ Execute = Callable[[str], object]
 def keep_for(execute: Execute, ttl: timedelta | None) -> None:
     """Set, change or remove the TTL of every table; nothing is executed where it is right already."""
     for table in TABLES.values():
-        present = _ttl_seconds(str(execute(f"SELECT engine_full FROM system.tables WHERE {_is(table.name)}")))
+        where = f"database = currentDatabase() AND name = '{table.name}'"
+        present = _ttl_seconds(str(execute(f"SELECT engine_full FROM system.tables WHERE {where}")))  # noqa: S608  # names of our own
         wanted = int(ttl.total_seconds()) if ttl else None
         if wanted == present:
             continue
@@ -24,10 +25,6 @@ def keep_for(execute: Execute, ttl: timedelta | None) -> None:
                 f"ALTER TABLE {table.name} MODIFY TTL toDateTime({table.time}) + toIntervalSecond({wanted}) "
                 "SETTINGS materialize_ttl_after_modify = 0"
             )
-
-
-def _is(name: str) -> str:
-    return f"database = currentDatabase() AND name = '{name}'"
 
 
 def _ttl_seconds(engine: str) -> int | None:

@@ -113,8 +113,9 @@ class ClickHouseSink:
         self._lock.release()
 
     def counts(self) -> Mapping[str, int]:
-        """``rows_TABLE`` (what was there when the embedded engine was opened, and what was written since) and the
-        time from fetch to row in milliseconds.
+        """``rows_TABLE`` and ``fetch_to_row_pNN_ms``.
+
+        Rows are those that the embedded engine held when it was opened, and those that were written since.
         """
         return {f"rows_{table.name}": self._rows[table.name] for table in TABLES.values()} | dict(
             self._latency.counts()
