@@ -22,6 +22,7 @@ from infra.errors import UserError
 from infra.settings.fetchers import FetcherSettings
 from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
+from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
@@ -30,6 +31,7 @@ __all__ = [
     "FetcherSettings",
     "FrontierSettings",
     "Group",
+    "IdentitySettings",
     "KafkaSettings",
     "Settings",
     "SinkSettings",
@@ -53,6 +55,7 @@ class Settings(BaseSettings):
     health_address: str = "127.0.0.1"
     health_port: int = Field(default=0, ge=0, le=65_535)
     """Of ``/livez``, ``/readyz`` and ``/metrics``; 0 takes a free one, which the heartbeat names."""
+    identity: IdentitySettings = IdentitySettings()
     kafka: KafkaSettings = KafkaSettings()
     frontier: FrontierSettings = FrontierSettings()
     fetchers: FetcherSettings = FetcherSettings()
