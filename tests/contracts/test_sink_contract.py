@@ -1,0 +1,271 @@
+"""What every sink promises, whatever it writes to: one suite, each kind of store."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from infra.errors import NeverValid, RetryLater
+from infra.kafka.topics import TopicName
+from infra.settings import Settings
+from schemas.records import Document
+from sinks.clickhouse.embedded import Query, run
+from sinks.clickhouse.sink import ClickHouseSink
+from sinks.memory.sink import MemorySink
+from sinks.sink import Sink
+from tests.unit.sinks.sink_samples import block, block_of, document
+
+TOPICS = [TopicName.DOCUMENTS, TopicName.FETCHES, TopicName.EVENTS]
+
+
+class Subject(Protocol):
+    """A sink under test, how to make its next write fail once, and how to read what is in it."""
+
+    sink: Sink
+
+    def fail_once(self, error: Exception) -> None: ...
+
+    def rows(self, topic: TopicName) -> int: ...
+
+    def texts(self) -> list[str]: ...
+
+
+class MemorySubject:
+    def __init__(self, tmp_path: Path) -> None:
+        del tmp_path
+        self.memory = MemorySink(Settings(), "memory:")
+        self.sink: Sink = self.memory
+
+    def fail_once(self, error: Exception) -> None:
+        self.memory.failures.append(error)
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.memory.rows.get(topic, {}))
+
+    def texts(self) -> list[str]:
+        documents = self.memory.rows[TopicName.DOCUMENTS].values()
+        return [each.text for each in documents if isinstance(each, Document)]
+
+
+class ClickHouseSubject:
+    def __init__(self, tmp_path: Path) -> None:
+        self.directory = tmp_path / "clickhouse"
+        self.clickhouse = ClickHouseSink(Settings(data_dir=tmp_path), "clickhouse:")
+        self.sink: Sink = self.clickhouse
+
+    def fail_once(self, error: Exception) -> None:
+        client = self.clickhouse._client
+        original = client.insert_arrow
+
+        def failing(*args: object, **kwargs: object) -> object:
+            client.insert_arrow = original
+            raise error
+
+        client.insert_arrow = failing
+
+    def rows(self, topic: TopicName) -> int:
+        table = {TopicName.EVENTS: "decisions"}.get(topic, topic.value)
+        return int(run(self.directory, Query(f"SELECT count() FROM {table}")))
+
+    def texts(self) -> list[str]:
+        found = run(self.directory, Query("SELECT hex(text) FROM documents"))
+        return [bytes.fromhex(line.decode()).decode() for line in found.splitlines()]
+
+
+@pytest.fixture(params=[MemorySubject, ClickHouseSubject], ids=["memory", "clickhouse"])
+def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
+    """Each kind of sink, on an empty store."""
+    made: Subject = request.param(tmp_path)
+    return made
+
+
+@asynccontextmanager
+async def opened(subject: Subject) -> AsyncIterator[Sink]:
+    """The sink, open, and closed after."""
+    await subject.sink.open()
+    try:
+        yield subject.sink
+    finally:
+        await subject.sink.close()
+
+
+def test_nothing_to_write_is_no_error(subject: Subject) -> None:
+    """No blocks, or blocks without records, make no request and no row."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            subject.fail_once(RetryLater("a request was made"))
+            await sink.write(TopicName.DOCUMENTS, [])
+            await sink.write(TopicName.DOCUMENTS, [block(TopicName.DOCUMENTS, range(0))])
+            assert subject.rows(TopicName.DOCUMENTS) == 0
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_was_written_is_there(subject: Subject, topic: TopicName) -> None:
+    """When a write returns, its rows can be read; every topic has its own."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await sink.write(topic, [block(topic, range(10))])
+            assert [subject.rows(each) for each in TOPICS] == [10 if each is topic else 0 for each in TOPICS]
+            assert 10 in sink.counts().values()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_a_repeat_makes_no_second_row(subject: Subject, topic: TopicName) -> None:
+    """The same block again, one that overlaps it, and one record alone leave one row for each record."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            for offsets in (range(10), range(10), range(5, 15), range(7, 8)):
+                await sink.write(topic, [block(topic, offsets)])
+            assert subject.rows(topic) == 15
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_the_same_record_at_another_place_makes_no_second_row(subject: Subject, topic: TopicName) -> None:
+    """A producer that repeats itself writes the record again, at a later offset or on another partition."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            first = block(topic, range(10))
+            await sink.write(topic, [first])
+            moved = tuple(entry._replace(offset=entry.offset + 100) for entry in first.entries)
+            await sink.write(topic, [first._replace(entries=moved), first._replace(partition=1)])
+            assert subject.rows(topic) == 10
+
+    asyncio.run(scenario())
+
+
+def test_many_partitions_go_in_one_write(subject: Subject) -> None:
+    """The blocks of all partitions are stored, and a repeat that mixes them otherwise adds nothing."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            blocks = [block(TopicName.FETCHES, range(100 * each, 100 * each + 7), each) for each in range(64)]
+            await sink.write(TopicName.FETCHES, blocks)
+            await sink.write(TopicName.FETCHES, blocks[10:20])
+            assert subject.rows(TopicName.FETCHES) == 7 * 64
+
+    asyncio.run(scenario())
+
+
+def test_a_record_that_can_never_be_stored_is_isolated(subject: Subject) -> None:
+    """The write says so by its kind of failure, and smaller blocks without the record go in."""
+    poison = document(5, title="lone surrogate \ud83d")
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            records = [poison if number == 5 else document(number) for number in range(10)]
+            with pytest.raises(NeverValid):
+                await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records)])
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records[:5])])
+            with pytest.raises(NeverValid) as caught:
+                await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, poison, first=5)])
+            assert caught.value.reason == "unstorable"
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records[6:], first=6)])
+            assert subject.rows(TopicName.DOCUMENTS) == 9
+
+    asyncio.run(scenario())
+
+
+def test_trouble_passes(subject: Subject) -> None:
+    """After a failure of the store the same write succeeds, and its rows are there once."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            blocks = [block(TopicName.DOCUMENTS, range(10))]
+            subject.fail_once(RetryLater("down"))
+            with pytest.raises(RetryLater):
+                await sink.write(TopicName.DOCUMENTS, blocks)
+            await sink.write(TopicName.DOCUMENTS, blocks)
+            assert subject.rows(TopicName.DOCUMENTS) == 10
+
+    asyncio.run(scenario())
+
+
+def test_text_comes_back_as_it_was(subject: Subject) -> None:
+    """NUL, quotes, backslashes, line ends of all kinds, emoji and non-characters are only text."""
+    texts = [
+        "a\x00b",
+        "it's \\'; DROP TABLE documents; --",
+        "\r\n\t\u2028\x85",
+        "\U0001f577\ufe0f \ufdd0",
+        "",
+        "\ufeffx" * 1000,
+    ]
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            records = [document(number, text=text) for number, text in enumerate(texts)]
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records)])
+            assert sorted(subject.texts()) == sorted(texts)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("year", [1, 1899, 1969, 2107, 2300, 9999])
+def test_a_time_out_of_range_is_stored_or_refused(subject: Subject, year: int) -> None:
+    """A time that a store cannot hold is never stored as another time and spoils no neighbour."""
+    strange = document(1, fetched_at=datetime(year, 1, 1, tzinfo=UTC))
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            try:
+                await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, strange)])
+                stored = 1
+            except NeverValid:
+                stored = 0
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, document(0), document(2), first=1)])
+            assert subject.rows(TopicName.DOCUMENTS) == 2 + stored
+
+    asyncio.run(scenario())
+
+
+def test_a_block_over_many_months_is_no_trouble(subject: Subject) -> None:
+    """A replay over ten years in one block is stored; a limit on partitions would refuse it for ever."""
+    records = [
+        document(number, fetched_at=datetime(2016 + number // 12, 1 + number % 12, 1, tzinfo=UTC))
+        for number in range(120)
+    ]
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records)])
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records)])
+            assert subject.rows(TopicName.DOCUMENTS) == 120
+
+    asyncio.run(scenario())
+
+
+def test_writes_of_several_topics_may_overlap(subject: Subject) -> None:
+    """The topics of one store are fed at the same time."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await asyncio.gather(*(sink.write(topic, [block(topic, range(20))]) for topic in TOPICS for _ in range(3)))
+            assert [subject.rows(topic) for topic in TOPICS] == [20, 20, 20]
+
+    asyncio.run(scenario())
+
+
+def test_opening_twice_changes_nothing(subject: Subject) -> None:
+    """A writer that starts again finds its rows."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await sink.write(TopicName.DOCUMENTS, [block(TopicName.DOCUMENTS, range(3))])
+            await sink.open()
+            assert subject.rows(TopicName.DOCUMENTS) == 3
+
+    asyncio.run(scenario())
