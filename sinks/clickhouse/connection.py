@@ -47,7 +47,7 @@ def without_secrets(url: str) -> str:
 
 
 def connect_server(url: str, settings: dict[str, Any] | None = None, timeout: timedelta = _TIMEOUT) -> Any:
-    """A client for the server at ``url``; creates the database that the URL names."""
+    """A client for the server at ``url``."""
     parts = urlsplit(url)
     interface = {"http": "http", "https": "https", "clickhouses": "https"}.get(parts.scheme, "http")
     return clickhouse_connect.get_client(
@@ -61,6 +61,20 @@ def connect_server(url: str, settings: dict[str, Any] | None = None, timeout: ti
         compress="zstd",
         show_clickhouse_errors="scrub",
     )
+
+
+def create_database(url: str) -> None:
+    """Make the database that the URL names, if it names one that is missing."""
+    parts = urlsplit(url)
+    name = parts.path.strip("/")
+    if not name or name == "default":
+        return
+    client = connect_server(urlunsplit(parts._replace(path="")))
+    try:
+        if not client.command("SELECT count() FROM system.databases WHERE name = {name:String}", {"name": name}):
+            client.command("CREATE DATABASE IF NOT EXISTS {name:Identifier}", {"name": name})
+    finally:
+        client.close()
 
 
 def connect_embedded(path: Path) -> Any:

@@ -6,6 +6,7 @@ error's code in ``X-ClickHouse-Exception-Code``. Sessions, compression and progr
 """
 
 import asyncio
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -58,7 +59,9 @@ _SYNTAX = 62
 # ClickHouse, src/Server/HTTPHandler.cpp, exceptionCodeToHTTPStatus.
 _STATUS = {60: 404, 81: 404, 164: 403, 497: 403, 241: 503, 159: 408, 394: 499}
 _SERVER_FAULTS = frozenset({49, 76, 107, 210, 243, 999, 1001, 1002})
-_MAX_SQL_BYTES = 16 * 2**20
+_MAX_SQL_BYTES = 64 * 2**20
+# As clickhouse-connect sends its inserts: the statement in the URL, the rows in the body.
+_INSERT = re.compile(r"INSERT INTO .+ FORMAT \w+")
 
 
 class Facade:
@@ -123,13 +126,17 @@ class Facade:
             given |= {name: value for name, value in form.items() if isinstance(value, str)}
         else:
             body = await request.read()
-        # Where both are given, ClickHouse reads the body as the continuation of the statement.
-        sql = "\n".join(part for part in (given.pop("query", ""), body.decode()) if part)
+        sql, data = given.pop("query", ""), None
+        if body and _INSERT.fullmatch(sql):
+            data = body
+        else:
+            # Where both are given, ClickHouse reads the body as the continuation of the statement.
+            sql = "\n".join(part for part in (sql, body.decode()) if part)
         output = request.headers.get("X-ClickHouse-Format") or given.pop("default_format", "") or "TabSeparated"
         given.pop("default_format", None)
         database = given.pop("database", "") or request.headers.get("X-ClickHouse-Database")
         parameters = {name[6:]: value for name, value in given.items() if name.startswith("param_")}
-        return Query(sql, output, database, self._settings(given), parameters, self._options.http_writable)
+        return Query(sql, output, database, self._settings(given), parameters, self._options.http_writable, data)
 
     def _settings(self, given: Mapping[str, str]) -> dict[str, str]:
         limits = {

@@ -60,6 +60,7 @@ class ClickHouseSink:
     def _connect(self) -> None:
         try:
             if self._server:
+                connection.create_database(self._server)
                 client = connection.connect_server(self._server)
             else:
                 self._lock.acquire(PATIENCE)

@@ -1,7 +1,7 @@
 """What every sink promises, whatever it writes to: one suite, each kind of store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,12 +11,15 @@ import pytest
 
 from infra.errors import NeverValid, RetryLater
 from infra.kafka.topics import TopicName
-from infra.settings import Settings
+from infra.settings import Settings, SinkSettings
+from infra.settings.sinks import ClickHouseSettings
 from schemas.records import Document
+from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
+from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.memory.sink import MemorySink
-from sinks.sink import Sink
+from sinks.sink import Block, Sink
 from tests.unit.sinks.sink_samples import block, block_of, document
 
 TOPICS = [TopicName.DOCUMENTS, TopicName.FETCHES, TopicName.EVENTS]
@@ -69,14 +72,48 @@ class ClickHouseSubject:
 
     def rows(self, topic: TopicName) -> int:
         table = {TopicName.EVENTS: "decisions"}.get(topic, topic.value)
-        return int(run(self.directory, Query(f"SELECT count() FROM {table}")))
+        return int(self.ask(f"SELECT count() FROM {table}"))
 
     def texts(self) -> list[str]:
-        found = run(self.directory, Query("SELECT hex(text) FROM documents"))
+        found = self.ask("SELECT hex(text) FROM documents")
         return [bytes.fromhex(line.decode()).decode() for line in found.splitlines()]
 
+    def ask(self, sql: str) -> bytes:
+        return run(self.directory, Query(sql))
 
-@pytest.fixture(params=[MemorySubject, ClickHouseSubject], ids=["memory", "clickhouse"])
+
+class WireSubject(ClickHouseSubject):
+    """The code for a server, over HTTP, against the embedded engine behind its door."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        super().__init__(tmp_path)
+        settings = Settings(data_dir=tmp_path, sinks=SinkSettings(clickhouse=ClickHouseSettings(http_writable=True)))
+        self.facade = Facade(self.directory, settings)
+        self.sink = self
+
+    async def open(self) -> None:
+        if not hasattr(self, "url"):
+            self.engine = connect_embedded(self.directory)
+            self.url = await self.facade.start()
+            self.clickhouse = ClickHouseSink(Settings(), f"{self.url}/crawls")
+        await self.clickhouse.open()
+
+    async def close(self) -> None:
+        await self.clickhouse.close()
+        await self.facade.stop()
+        self.engine.close()
+
+    async def write(self, topic: TopicName, blocks: Sequence[Block]) -> None:
+        await self.clickhouse.write(topic, blocks)
+
+    def counts(self) -> Mapping[str, int]:
+        return self.clickhouse.counts()
+
+    def ask(self, sql: str) -> bytes:
+        return run(self.directory, Query(sql, database="crawls"))
+
+
+@pytest.fixture(params=[MemorySubject, ClickHouseSubject, WireSubject], ids=["memory", "clickhouse", "wire"])
 def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
     """Each kind of sink, on an empty store."""
     made: Subject = request.param(tmp_path)
