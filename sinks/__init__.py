@@ -11,7 +11,8 @@ The movement of one record::
    dead store holds up no other. Its kind is the scheme of its DSN; a kind is a folder: ``sinks/memory`` is the
    smallest, ``sinks/clickhouse`` the first of the real ones.
 2. :mod:`sinks.blocks` cuts a batch into blocks: the records of one partition in the order of their offsets, decoded,
-   with the trace that each carries in its headers. A block's token names topic, partition, first and last offset.
+   with the trace that each carries in its headers. A block's token names its place (topic, partition, first and last
+   offset) and its records.
 3. The store writes the blocks of a batch (:class:`sinks.sink.Sink`). When the write returns the rows are there; only
    then are the records acknowledged.
 4. The store says how it failed, the runner knows what follows: ``RetryLater`` (the store is in trouble) repeats the

@@ -9,7 +9,8 @@ from infra.kafka.topics import TopicName
 from infra.telemetry import tracing
 from schemas.records import Decision, Document, Fetch
 from schemas.wire import Undecodable, decode
-from sinks.sink import Block, Content, Entry
+from sinks.keys import Content
+from sinks.sink import Block, Entry
 
 MODELS: dict[TopicName, type[Content]] = {
     TopicName.DOCUMENTS: Document,

@@ -1,9 +1,12 @@
 """What makes two records the same row, for every store."""
 
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from schemas.records import Decision, Document, Fetch
-from sinks.sink import Content
+
+Content = Document | Fetch | Decision
+"""What a sink stores."""
 
 
 def row_key(record: Content) -> tuple[str, ...]:
@@ -33,3 +36,17 @@ def decision_id(decision: Decision) -> str:
     # Each part with its length, so that no two different decisions read the same when joined.
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def fingerprint(records: Iterable[Content]) -> str:
+    """16 hex digits that differ when any of the records does: a visit fetched or cleaned again is another record."""
+    digest = blake2b(digest_size=8)
+    for record in records:
+        match record:
+            case Document():
+                digest.update(f"{record.fetch_id}{record.cleaned_at.timestamp()}".encode("utf-8", "surrogatepass"))
+            case Fetch():
+                digest.update(record.fetch_id.encode("utf-8", "surrogatepass"))
+            case Decision():
+                digest.update(f"{decision_id(record)}{record.at.timestamp()}".encode())
+    return digest.hexdigest()

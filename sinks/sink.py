@@ -5,9 +5,7 @@ from typing import NamedTuple, Protocol
 
 from infra.kafka.topics import TopicName
 from infra.telemetry.tracing import Trace
-from schemas.records import Decision, Document, Fetch
-
-Content = Document | Fetch | Decision
+from sinks.keys import Content, fingerprint
 
 
 class Entry(NamedTuple):
@@ -27,10 +25,15 @@ class Block(NamedTuple):
 
     @property
     def token(self) -> str:
-        """Names the block by its place: ``TOPIC/PARTITION/FIRST-LAST``. The same records have the same token."""
+        """Names the block by its place and its records: ``TOPIC/PARTITION/FIRST-LAST/FINGERPRINT``.
+
+        The place alone would not do: a topic that was made anew, or that of another cluster, has other records at the
+        same offsets, and a store that knows the token would drop them.
+        """
         if not self.entries:
             return f"{self.topic}/{self.partition}/empty"
-        return f"{self.topic}/{self.partition}/{self.entries[0].offset}-{self.entries[-1].offset}"
+        place = f"{self.topic}/{self.partition}/{self.entries[0].offset}-{self.entries[-1].offset}"
+        return f"{place}/{fingerprint(entry.record for entry in self.entries)}"
 
 
 class Sink(Protocol):

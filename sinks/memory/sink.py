@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from infra.errors import NeverValid
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
-from sinks.keys import row_key
-from sinks.sink import Block, Content
+from sinks.keys import Content, row_key
+from sinks.sink import Block
 
 
 class MemorySink:

@@ -184,6 +184,19 @@ def test_the_same_record_at_another_place_makes_no_second_row(subject: Subject, 
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("topic", TOPICS)
+def test_other_records_at_the_same_place_are_stored(subject: Subject, topic: TopicName) -> None:
+    """A topic that was made anew has other records at the same offsets: they are rows of their own."""
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await sink.write(topic, [block(topic, range(10), crawl="before")])
+            await sink.write(topic, [block(topic, range(10), crawl="after")])
+            assert subject.rows(topic) == 20
+
+    asyncio.run(scenario())
+
+
 def test_many_partitions_go_in_one_write(subject: Subject) -> None:
     """The blocks of all partitions are stored, and a repeat that mixes them otherwise adds nothing."""
 

@@ -1,5 +1,6 @@
 """Records for the tests of the sinks: valid, distinct, made from a number."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 
@@ -10,7 +11,8 @@ from schemas.outcomes import Outcome
 from schemas.records import Decision, Document, Fetch, Kind
 from schemas.url import url_id
 from schemas.wire import encode
-from sinks.sink import Block, Content, Entry
+from sinks.keys import Content
+from sinks.sink import Block, Entry
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
 
@@ -99,7 +101,11 @@ def decision(number: int, crawl: str = "test", **changes: object) -> Decision:
     return made.model_copy(update=changes)
 
 
-MAKERS = {TopicName.DOCUMENTS: document, TopicName.FETCHES: fetch, TopicName.EVENTS: decision}
+MAKERS: dict[TopicName, Callable[[int, str], Content]] = {
+    TopicName.DOCUMENTS: document,
+    TopicName.FETCHES: fetch,
+    TopicName.EVENTS: decision,
+}
 
 
 def block(topic: TopicName, numbers: range, partition: int = 0, crawl: str = "test") -> Block:

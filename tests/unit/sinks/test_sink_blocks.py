@@ -14,7 +14,7 @@ from sinks.blocks import blocks
 from sinks.keys import decision_id, row_key
 from sinks.latency import Latency
 from sinks.stores import group, make_sink
-from tests.unit.sinks.sink_samples import NOON, decision, document, fetch, inbound
+from tests.unit.sinks.sink_samples import NOON, block_of, decision, document, fetch, inbound
 
 
 def test_a_batch_becomes_one_block_for_each_partition_in_offset_order() -> None:
@@ -31,8 +31,26 @@ def test_the_token_names_the_place_of_a_block() -> None:
     """The same records have the same token, in whatever order they came; other records another."""
     records = [inbound(TopicName.DOCUMENTS, offset, document(offset)) for offset in range(4)]
     [forward], [backward] = blocks(TopicName.DOCUMENTS, records), blocks(TopicName.DOCUMENTS, records[::-1])
-    assert forward.token == backward.token == "documents/0/0-3"
-    assert blocks(TopicName.DOCUMENTS, records[:3])[0].token == "documents/0/0-2"
+    assert forward.token == backward.token
+    assert forward.token.startswith("documents/0/0-3/")
+    assert blocks(TopicName.DOCUMENTS, records[:3])[0].token.startswith("documents/0/0-2/")
+
+
+def test_other_records_at_the_same_place_have_another_token() -> None:
+    """A topic that was made anew begins at offset 0 again; its records must not pass for the old ones."""
+    tokens = {
+        block_of(topic, record).token
+        for topic, record in (
+            (TopicName.DOCUMENTS, document(0)),
+            (TopicName.DOCUMENTS, document(0, fetch_id="other")),
+            (TopicName.DOCUMENTS, document(0, cleaned_at=NOON)),
+            (TopicName.FETCHES, fetch(0)),
+            (TopicName.FETCHES, fetch(0, fetch_id="other")),
+            (TopicName.EVENTS, decision(0)),
+            (TopicName.EVENTS, decision(0, at=NOON - timedelta(days=1))),
+        )
+    }
+    assert len(tokens) == 7
 
 
 def test_a_record_read_twice_is_in_its_block_once() -> None:
