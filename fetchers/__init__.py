@@ -1,1 +1,25 @@
-"""To be told."""
+"""From URLs that may be fetched now to raw pages: the only room that talks to the web.
+
+The life of one request, which is a record of ``urls``::
+
+    intake (thread)   a batch is read, never more than there is room for (infra.kafka.intake)
+         │
+    work              the request is decoded; what is none becomes a dead letter
+    hosts             it waits for its host's turn; after a handover one delay of the host longer, for the former
+         │            owner may have sent it already
+    targets           is it a canonical URL, is its name or port blocked?
+    connections       a kept connection, or a new one: resolver, then each address is judged (addresses) as it is dialled
+    fetcher           GET, header, then the body (body) within bounds of size, time and rate; nothing is decoded
+         │            (only of a robots.txt: codings), nothing followed: a redirect is a result (location)
+    verdicts, media   one outcome of a closed set; is the body worth a page?
+    attempt           the page and the fetch, both with the same fetch id
+         │
+    work              the page is delivered, then the fetch; when the broker has both, the offset may move
+
+Nothing is kept: a worker that dies leaves its offsets uncommitted, and the new owner of its partitions fetches again.
+So a page can be fetched twice, never be lost; both attempts name the same lease. Which URL may be fetched when is the
+frontier's decision alone; this room only guards against what a handover could break.
+
+On a stop nothing more is taken, what waits is given up, what is under way has a while to finish and to be delivered,
+what is done is committed, and the rest is left for others.
+"""

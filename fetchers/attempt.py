@@ -1,0 +1,103 @@
+"""One attempt to fetch one URL: what is known of it, and the records that tell it."""
+
+import secrets
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from schemas.outcomes import Outcome
+from schemas.records import Cut, Fetch, Kind, Page, Request
+
+
+def new_fetch_id() -> str:
+    """32 hex digits, unique for each attempt; the first twelve are the time in milliseconds, so that ids sort by it."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What was seen, filled in while it goes on. Durations in milliseconds from the start."""
+
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    outcome: Outcome = Outcome.UNKNOWN
+    status: int | None = None
+    error: str | None = None
+    head: bytes = b""
+    body: bytes = b""
+    body_bytes: int = 0
+    cut: Cut | None = None
+    content_type: str | None = None
+    redirect_to: str | None = None
+    retry_after: str | None = None
+    etag: str | None = None
+    last_modified: str | None = None
+    remote_address: str | None = None
+    dns_ms: float | None = None
+    connect_ms: float | None = None
+    first_byte_ms: float | None = None
+    total_ms: float = 0.0
+
+    def fail(self, outcome: Outcome, error: str) -> None:
+        """Note that nothing usable came."""
+        self.outcome, self.error = outcome, error
+        self.body = b""
+        self.cut = None
+
+    def records(self, request: Request, worker: str) -> tuple[Page | None, Fetch]:
+        """The page, where there is one, and the fetch; both carry the same new ``fetch_id``."""
+        fetch_id = new_fetch_id()
+        page = None
+        if self.outcome is Outcome.OK and request.kind is Kind.PAGE and self.status is not None:
+            page = Page(
+                fetch_id=fetch_id,
+                crawl=request.crawl,
+                url=request.url,
+                url_id=request.url_id,
+                host=request.host,
+                visit=request.visit,
+                depth=request.depth,
+                hops=request.hops,
+                parent=request.parent,
+                fetched_at=self.started_at,
+                status=self.status,
+                head=self.head,
+                body=self.body,
+                cut=self.cut,
+            )
+        return page, self._fetch(request, worker, fetch_id)
+
+    def _fetch(self, request: Request, worker: str, fetch_id: str) -> Fetch:
+        is_rules = request.kind is Kind.ROBOTS and self.outcome is Outcome.OK
+        return Fetch(
+            fetch_id=fetch_id,
+            crawl=request.crawl,
+            url=request.url,
+            url_id=request.url_id,
+            host=request.host,
+            kind=request.kind,
+            lease=request.lease,
+            visit=request.visit,
+            attempt=request.attempt,
+            depth=request.depth,
+            hops=request.hops,
+            parent=request.parent,
+            outcome=self.outcome,
+            status=self.status,
+            error=self.error,
+            started_at=self.started_at,
+            dns_ms=self.dns_ms,
+            connect_ms=self.connect_ms,
+            first_byte_ms=self.first_byte_ms,
+            total_ms=self.total_ms,
+            body_bytes=self.body_bytes,
+            cut=self.cut,
+            content_type=self.content_type,
+            redirect_to=self.redirect_to,
+            retry_after=self.retry_after,
+            etag=self.etag,
+            last_modified=self.last_modified,
+            remote_address=self.remote_address,
+            robots=request.robots,
+            worker=worker,
+            body=self.body if is_rules else None,
+        )

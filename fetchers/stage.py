@@ -1,0 +1,104 @@
+"""The stage: wires intake, worker, fetcher and producer, and drains them in order."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from fetchers.connections import Connections
+from fetchers.fetcher import Fetcher
+from fetchers.hosts import HostTurns
+from fetchers.work import Worker
+from infra.errors import Fatal
+from infra.kafka.assignment import Place
+from infra.kafka.intake import Intake, IntakeLimits, Received
+from infra.kafka.producer import Producer
+from infra.kafka.topics import TopicName
+from infra.stage import Context, Progress
+from infra.telemetry.event import emit
+from infra.telemetry.vocabulary.fetchers import PartitionsChanged
+
+GROUP = "odradek-fetchers"
+
+
+class Fetchers:
+    """From ``urls`` to ``pages`` and ``fetches``. Keeps nothing: what is not committed, another worker repeats."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._settings = context.settings.fetchers
+        self._connections: Connections | None = None
+        self._intake: Intake | None = None
+        self._worker: Worker | None = None
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Fetch until told to stop, then drain.
+
+        1. Take no more; give up what waits for its host's turn.
+        2. Let requests under way finish and be delivered, for as long as the drain lasts.
+        3. Commit what is done and leave the group; the rest stays uncommitted.
+        """
+        settings, worker_name = self._context.settings, self._context.worker
+        producer = Producer(settings, worker_name)
+        connections = self._connections = Connections(settings)
+        fetcher = Fetcher(self._settings, connections)
+        worker = self._worker = Worker(worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency))
+        limits = IntakeLimits(self._settings.concurrency)
+        intake = self._intake = Intake(settings, worker_name, GROUP, [TopicName.URLS], limits)
+        try:
+            intake.start(self._take, self._on_change)
+            stop = asyncio.create_task(stopping.wait())
+            ends: set[asyncio.Future[Any]] = {stop, intake.failed, worker.broken}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            stop.cancel()
+            intake.drain()
+            await worker.finish(self._settings.drain)
+        finally:
+            left = await asyncio.to_thread(intake.close)
+            await connections.close()
+        for end in (intake.failed, worker.broken):
+            if end.done():
+                await end
+        if not left:
+            raise Fatal("the consumer did not leave its group in time")
+
+    def _take(self, batch: list[Received]) -> None:
+        if self._worker is not None and self._intake is not None:
+            self._worker.take(batch, self._intake.done)
+
+    def _on_change(self, gone: set[Place], *, lost: bool) -> None:
+        """Partitions go: at first only what has not begun is given up; what is lost or over its grace, at once."""
+        if self._worker is not None:
+            self._worker.drop(gone, under_way=lost, why="lost" if lost else "revoked")
+        emit(PartitionsChanged(self.partitions()))
+
+    def ready(self) -> bool:
+        """Whether partitions are assigned: without any there is nothing to take."""
+        return bool(self.partitions())
+
+    def progress(self) -> Progress:
+        """Steps of records; waiting while anything is under way or could be taken."""
+        worker, intake = self._worker, self._intake
+        if worker is None or intake is None:
+            return Progress(0, waiting=False)
+        could_take = intake.behind and intake.in_flight < self._settings.concurrency
+        return Progress(worker.steps, waiting=bool(worker.busy) or could_take)
+
+    def partitions(self) -> list[int]:
+        """Of ``urls``."""
+        return self._intake.partitions() if self._intake is not None else []
+
+    def counts(self) -> Mapping[str, int]:
+        """In flight now; pages, errors and bytes since the start."""
+        if self._worker is None or self._intake is None or self._connections is None:
+            return {}
+        return {
+            "in_flight": self._intake.in_flight,
+            "pages": self._worker.pages,
+            "errors": self._worker.errors,
+            "bytes": self._worker.fetched_bytes,
+            **self._connections.counts(),
+        }
+
+    def positions(self) -> Mapping[str, int]:
+        """Nothing: the stage keeps no state."""
+        return {}

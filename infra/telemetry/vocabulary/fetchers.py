@@ -1,0 +1,79 @@
+"""What happens in the fetchers."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from infra.telemetry.event import Event, Level
+from schemas.outcomes import Outcome
+from schemas.records import Cut
+
+_FETCHES = Counter("odradek_fetches_total", "Attempts to fetch a URL, by how they ended.", ["outcome"])
+_BYTES = Counter("odradek_fetched_bytes_total", "Bytes of bodies as they came over the wire.")
+_CUTS = Counter("odradek_cut_bodies_total", "Bodies shorter than the server meant them to be.", ["why"])
+_SECONDS = Histogram(
+    "odradek_fetch_seconds",
+    "From the start of a request to the last byte.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60),
+)
+_PARTITIONS = Gauge("odradek_fetcher_partitions", "Partitions of urls that this worker owns.")
+_ABORTED = Counter(
+    "odradek_aborted_fetches_total", "Requests given up unfinished; another worker repeats them.", ["why"]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class UrlFetched(Event):
+    """One attempt ended, well or not."""
+
+    level: ClassVar[Level | None] = "debug"
+    name: ClassVar[str] = "url fetched"
+    url: str
+    outcome: Outcome
+    status: int | None
+    cut: Cut | None
+    body_bytes: int
+    took_s: float
+    error: str | None
+
+    def measure(self) -> None:
+        _FETCHES.labels(self.outcome).inc()
+        _SECONDS.observe(self.took_s)
+        _BYTES.inc(self.body_bytes)
+        if self.cut is not None:
+            _CUTS.labels(self.cut).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class PageRefused(Event):
+    """Kafka will never take the page; its fetch is told as skipped."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "page refused by Kafka"
+    url: str
+    reason: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsChanged(Event):
+    """The group gave this worker partitions, or took some away."""
+
+    name: ClassVar[str] = "partitions changed"
+    owned: list[int]
+
+    def measure(self) -> None:
+        _PARTITIONS.set(len(self.owned))
+
+
+@dataclass(frozen=True, slots=True)
+class FetchesAborted(Event):
+    """Requests were given up unfinished: ``revoked`` or ``stopping``."""
+
+    name: ClassVar[str] = "fetches aborted"
+    why: str
+    count: int
+
+    def measure(self) -> None:
+        _ABORTED.labels(self.why).inc(self.count)
