@@ -28,6 +28,8 @@ class Control:
     def __init__(self, settings: Settings, client_id: str) -> None:
         config = consumer_config(settings, client_id, group=f"{client_id}-control")
         self._consumer = Consumer(config)
+        # A consumer that one thread polls without end never lets another in: the ends are asked for by a second one.
+        self._looker = Consumer(config)
         self._partition = TopicPartition(TopicName.CONTROL, 0, OFFSET_BEGINNING)
         self._crawls: dict[str, Crawl] = {}
         self._position = 0
@@ -46,6 +48,7 @@ class Control:
         self._stopping = True
         self._thread.join(5)
         self._consumer.close()
+        self._looker.close()
 
     def crawl(self, name: str) -> Crawl:
         """The definition of a crawl. One that nobody defined has the defaults of :class:`Crawl`.
@@ -67,7 +70,7 @@ class Control:
     def catch_up(self, timeout: timedelta) -> None:
         """Return when every record that the topic holds at this moment has been applied."""
         try:
-            _, end = self._consumer.get_watermark_offsets(self._partition, timeout=timeout.total_seconds())
+            _, end = self._looker.get_watermark_offsets(self._partition, timeout=timeout.total_seconds())
         except Exception as error:
             raise RetryLater(f"the control topic cannot be read: {error}") from None
         deadline = time.monotonic() + timeout.total_seconds()
