@@ -1,7 +1,20 @@
-"""Settings of the streams."""
+"""Settings of the stream workers."""
+
+from datetime import timedelta
+
+from pydantic import Field
 
 from infra.settings.group import Group
 
 
 class StreamSettings(Group):
-    """What can be set about the streams."""
+    """How pages are cleaned."""
+
+    batch_pages: int = Field(default=50, ge=1, le=1_000)
+    """Pages whose documents and links are produced together."""
+    batch_within: timedelta = timedelta(milliseconds=20)
+    """The longest a page waits for its batch to fill."""
+    batch_seeds: int = Field(default=200, ge=1, le=10_000)
+    recent_links: int = Field(default=100_000, ge=0, le=10_000_000)
+    """Links that each worker remembers, so that a site's navigation is told to the frontier once (about 200 bytes each,
+    twice)."""

@@ -1,0 +1,45 @@
+"""What happens to seeds and pages in the streams."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from prometheus_client import Counter, Histogram
+
+from infra.telemetry.event import Event, Level
+
+_SEEDS = Counter("odradek_seeds_total", "Seeds accepted.")
+_PAGES = Counter("odradek_pages_cleaned_total", "Pages turned into documents.")
+_FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do as it should.", ["flag"])
+_TEXT = Histogram(
+    "odradek_document_text_characters", "Length of the main text.", buckets=(0, 100, 1_000, 5_000, 20_000, 100_000)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SeedAccepted(Event):
+    """A seed is a crawlable URL and was handed on."""
+
+    name: ClassVar[str] = "seed accepted"
+    crawl: str
+    url: str
+
+    def measure(self) -> None:
+        _SEEDS.inc()
+
+
+@dataclass(frozen=True, slots=True)
+class PageCleaned(Event):
+    """A page became a document."""
+
+    level: ClassVar[Level | None] = "debug"
+    name: ClassVar[str] = "page cleaned"
+    url: str
+    characters: int
+    links: int
+    flags: tuple[str, ...]
+
+    def measure(self) -> None:
+        _PAGES.inc()
+        _TEXT.observe(self.characters)
+        for flag in self.flags:
+            _FLAGS.labels(flag).inc()

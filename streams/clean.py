@@ -1,0 +1,103 @@
+"""From a raw page to a document: pure, one function for each step."""
+
+from datetime import datetime
+from hashlib import blake2b
+from typing import NamedTuple
+
+from schemas.codings import declared, undo
+from schemas.records import Document, Page
+from schemas.url import Url
+from streams import maintext, markup
+from streams.charset import decode
+from streams.media import MediaType, in_force, is_html, is_text
+from streams.outlinks import resolve
+
+VERSION = f"{maintext.NAME}/1"
+MAX_BODY_BYTES = 10 * 2**20
+"""Decoded."""
+
+
+class Cleaned(NamedTuple):
+    """The document, and the links that may be followed from it."""
+
+    document: Document
+    follow: list[Url]
+
+
+class _Content(NamedTuple):
+    title: str | None = None
+    text: str = ""
+    charset: str | None = None
+    links: tuple[str, ...] = ()
+    follow: tuple[Url, ...] = ()
+    flags: tuple[str, ...] = ()
+
+
+def headers(head: bytes) -> dict[str, list[str]]:
+    """The header fields of a response head by lower-case name; bytes beyond ASCII are read as latin-1."""
+    found: dict[str, list[str]] = {}
+    for line in head.decode("latin-1").split("\r\n")[1:]:
+        name, colon, value = line.partition(":")
+        if colon:
+            found.setdefault(name.strip().lower(), []).append(value.strip())
+    return found
+
+
+def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleaned:
+    """The document of ``page``. ``obey``: whether nofollow directives of the whole page count."""
+    fields = headers(page.head)
+    kind = in_force(fields.get("content-type", ()))
+    decoded = undo(page.body, declared(fields.get("content-encoding", ())), MAX_BODY_BYTES)
+    if is_html(kind, decoded.body):
+        forbidden = markup.header_directives(fields.get("x-robots-tag", ()), robots_token)
+        content = _html(page, kind, decoded.body, robots_token, forbidden if obey else None)
+    else:
+        content = _plain(kind, decoded.body)
+    document = Document(
+        fetch_id=page.fetch_id,
+        crawl=page.crawl,
+        url=page.url,
+        url_id=page.url_id,
+        host=page.host,
+        visit=page.visit,
+        depth=page.depth,
+        parent=page.parent,
+        fetched_at=page.fetched_at,
+        status=page.status,
+        content_type=kind.essence if kind else None,
+        charset=content.charset,
+        title=content.title,
+        text=content.text,
+        links=list(content.links),
+        content_hash=blake2b(content.text.encode(), digest_size=16).digest(),
+        body_bytes=len(decoded.body),
+        cut=page.cut,
+        flags=[*decoded.flags, *content.flags],
+        cleaner=VERSION,
+        cleaned_at=now,
+    )
+    return Cleaned(document, list(content.follow))
+
+
+def _html(
+    page: Page, kind: MediaType | None, body: bytes, robots_token: str, header_directives: frozenset[str] | None
+) -> _Content:
+    """``header_directives`` is ``None`` when directives do not count."""
+    text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=True)
+    parsed = markup.read(text, page.url, robots_token)
+    resolved = resolve(parsed.base, parsed.links)
+    main, flag = maintext.extract(text)
+    flags = [flag] if flag else []
+    if resolved.more:
+        flags.append("too_many_links")
+    obeyed = frozenset[str]() if header_directives is None else parsed.directives | header_directives
+    follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
+    links = tuple(url.href for url in resolved.urls)
+    return _Content(parsed.title, main, charset, links, follow, tuple(flags))
+
+
+def _plain(kind: MediaType | None, body: bytes) -> _Content:
+    if not is_text(kind):
+        return _Content(flags=("unsupported_type",))
+    text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=False)
+    return _Content(text=text, charset=charset)
