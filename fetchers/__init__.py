@@ -8,7 +8,7 @@ The life of one request, which is a record of ``urls``::
     hosts             it waits for its host's turn; after a handover one delay of the host longer, for the former
          │            owner may have sent it already
     targets           is it a canonical URL, is its name or port blocked?
-    connections       a kept connection, or a new one: resolver, then each address is judged (addresses) as it is dialled
+    connections       a kept connection or a new one: resolver, then each address is judged (addresses) as it is dialled
     fetcher           GET, header, then the body (body) within bounds of size, time and rate; nothing is decoded
          │            (only of a robots.txt: codings), nothing followed: a redirect is a result (location)
     verdicts, media   one outcome of a closed set; is the body worth a page?

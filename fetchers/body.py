@@ -5,7 +5,7 @@ import time
 from typing import NamedTuple
 
 from aiohttp import ClientError, ClientPayloadError, StreamReader
-from aiohttp.http_exceptions import ContentLengthError, TransferEncodingError
+from aiohttp.http_exceptions import ContentLengthError, HttpProcessingError, TransferEncodingError
 
 from schemas.records import Cut
 
@@ -50,7 +50,9 @@ async def read_body(content: StreamReader, limits: BodyLimits, deadline_s: float
             if time.monotonic() < late_s():
                 continue
             return Body(b"".join(chunks), Cut.TIME, error)
-        except (ClientError, OSError, ValueError) as error:
+        except (ClientError, HttpProcessingError, OSError, ValueError) as error:
+            # What came in one go with the error was never read: aiohttp hands out the error first.
+            chunks.append(content._read_nowait(-1))  # noqa: SLF001  # there is no public way past the error
             return Body(b"".join(chunks), Cut.DISCONNECT if _is_disconnect(error) else None, error)
         return Body(b"".join(chunks))
 

@@ -11,6 +11,7 @@ MAX_ROBOTS_BYTES = 500 * 1024
 
 _MAX_CODINGS = 2
 _ZSTD_WINDOW_LOG = 23
+_GZIP_TRAILER_BYTES = 8
 
 
 def undo(body: bytes, codings: list[str], limit: int = MAX_ROBOTS_BYTES) -> bytes:
@@ -33,12 +34,16 @@ def undo(body: bytes, codings: list[str], limit: int = MAX_ROBOTS_BYTES) -> byte
 
 def _inflate(body: bytes, limit: int, window_bits: int) -> tuple[bytes, bool]:
     out = b""
-    while body and len(out) < limit:
+    while body:
         decoder = zlib.decompressobj(window_bits)
-        try:
-            out += decoder.decompress(body, limit - len(out))
-        except zlib.error:
-            return out, False
+        # The trailer by itself: where only its checksum is wrong, what it sums up has been read by then.
+        for part in (body[:-_GZIP_TRAILER_BYTES], body[-_GZIP_TRAILER_BYTES:]):
+            try:
+                out += decoder.decompress(part, limit - len(out))
+            except zlib.error:
+                return out, False
+            if len(out) >= limit:
+                return out, True
         body = decoder.unused_data
     return out, True
 

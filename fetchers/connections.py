@@ -5,18 +5,20 @@ import errno
 import socket
 import ssl
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from fetchers.addresses import refusal
+from fetchers.protocol import MendedResponseHandler
 from fetchers.resolver import DIAL, Dial, Resolver
 from infra.settings import Settings
 
 if TYPE_CHECKING:
     from aiohttp import ClientRequest
-    from aiohttp.client_proto import ResponseHandler
     from aiohttp.connector import AddrInfoType, Connection
     from aiohttp.tracing import Trace
 
@@ -87,6 +89,9 @@ class _Connector(TCPConnector):
             keepalive_timeout=wanted.keep_alive.total_seconds(),
             socket_factory=self._open_socket,
         )
+        # aiohttp has no public way to choose the protocol of a connection.
+        handler: type[ResponseHandler] = MendedResponseHandler
+        self._factory = partial(handler, loop=self._loop)
         self._allowed = wanted.allow_networks
         self._idle_limit = wanted.idle_connections
         self._alive: set[ResponseHandler] = set()
@@ -136,7 +141,7 @@ class _Connector(TCPConnector):
                 protocol.force_close()
         return connection
 
-    def _follow(self, protocol: "ResponseHandler") -> None:
+    def _follow(self, protocol: ResponseHandler) -> None:
         if protocol in self._alive or (closed := protocol.closed) is None:
             return
         self._alive.add(protocol)

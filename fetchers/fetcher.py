@@ -62,8 +62,9 @@ class Fetcher:
         return attempt
 
     async def _exchange(self, request: Request, attempt: Attempt, dial: Dial, began_s: float) -> None:
+        conditions = _validators(request)
         async with asyncio.timeout(min(self._head_s, self._total_s)):
-            response = await self._connections.get(request.url, _validators(request), dial)
+            response = await self._connections.get(request.url, conditions, dial)
         try:
             attempt.first_byte_ms = _since_ms(began_s)
             head = Head(response)
@@ -76,8 +77,7 @@ class Fetcher:
             attempt.retry_after = head.text(b"retry-after")
             attempt.etag = head.text(b"etag")
             attempt.last_modified = head.text(b"last-modified")
-            conditional = bool(request.etag or request.last_modified)
-            attempt.outcome = of_status(response.status, conditional=conditional)
+            attempt.outcome = of_status(response.status, conditional=bool(conditions))
             await self._read(request, response, head, attempt, began_s + self._total_s)
         finally:
             # Returns the connection when the body was read to its end, closes it otherwise.
@@ -113,7 +113,8 @@ class Fetcher:
     async def _drain(self, response: ClientResponse, attempt: Attempt, deadline_s: float) -> None:
         """Read what little is left, so that the connection serves again; leave more than that unread."""
         length = response.content_length
-        if length is not None and length <= _DRAINED_BYTES:
+        # A skipped body of unknown length may be a film; an error page of unknown length is mostly short.
+        if (length or 0) <= _DRAINED_BYTES and not (length is None and attempt.outcome is Outcome.SKIPPED):
             attempt.body_bytes = len((await read_body(response.content, self._drain_limits, deadline_s)).data)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from schemas.url import InvalidUrl, Url, split
+from schemas.url import InvalidUrl, Url, canonicalize
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class TargetPolicy:
         A URL that is not in canonical form is refused: another parser might read another host out of it.
         """
         try:
-            url = split(href)
+            url = canonicalize(href)
         except InvalidUrl as error:
             return f"not a URL that can be crawled: {error}"
         if url.href != href:

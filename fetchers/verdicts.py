@@ -78,5 +78,8 @@ def of_exception(error: BaseException) -> Outcome:
 
 def describe(error: BaseException) -> str:
     """The error for people: one line, no secret of a URL, nothing that a serialiser trips over."""
+    if isinstance(error, ServerDisconnectedError):
+        # aiohttp's own text shows all headers that came, cookies too.
+        return "ServerDisconnectedError: the connection was closed before the response header was complete"
     text = f"{type(error).__name__}: {error}".encode("utf-8", "backslashreplace").decode()
     return redact(" ".join(text.split()))[:500]

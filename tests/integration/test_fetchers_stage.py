@@ -2,12 +2,8 @@
 
 import asyncio
 import contextlib
-import os
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
@@ -27,7 +23,7 @@ from infra.settings import FetcherSettings, Settings
 from infra.stage import Context
 from infra.telemetry.tracing import Trace, read, trace_of
 from schemas.outcomes import Outcome
-from schemas.records import DeadLetter, Fetch, Kind, Page, Request
+from schemas.records import Fetch, Kind, Page, Request
 from schemas.url import url_id
 from schemas.wire import decode, encode
 
