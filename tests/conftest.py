@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from infra.devstack.kafka import EmbeddedKafka
 from infra.kafka.admin import Topics
@@ -33,6 +34,13 @@ def _broker() -> str:
 def pytest_report_header() -> str:
     """Say what was found, so that a log tells what was really tested."""
     return f"kafka: {_broker()}; cases: {'present' if CASES.is_dir() else 'missing, their tests skip'}"
+
+
+@pytest.fixture(autouse=True)
+def _logs_as_they_were() -> Iterator[None]:
+    """A test that configures the logs leaves them writing to a stream that pytest closes."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

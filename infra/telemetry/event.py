@@ -1,5 +1,6 @@
 """The base of all events, and the one door through which they go."""
 
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import ClassVar, Literal
 
@@ -33,4 +34,6 @@ def emit(event: Event, trace: Trace | None = None) -> None:
     about = {field.name: getattr(event, field.name) for field in fields(event)}
     if trace is not None:
         about |= {"trace_id": trace.trace_id, "span_id": trace.span_id}
-    getattr(logger, event.level)(event.name, **about)
+    # Whoever reads our log may have gone (a closed pipe): that is no failure of the work that is told about.
+    with suppress(OSError, ValueError):
+        getattr(logger, event.level)(event.name, **about)
