@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
-from infra.kafka.lag import GROUPS, Offsets, Place
+from infra.kafka.lag import Offsets, Place
 from infra.kafka.topics import TopicName
 from schemas.records import Heartbeat
 
@@ -48,7 +48,7 @@ def figures(crawl: str, beats: Iterable[Heartbeat], offsets: Offsets) -> Figures
         hosts=total["hosts"],
         rows=total["rows_documents"],
         stages=dict(stages),
-        lag={group: sum(offsets.lag(group).values()) for group in GROUPS},
+        lag={group: sum(offsets.lag(group).values()) for group in offsets.groups},
     )
 
 
@@ -104,7 +104,7 @@ class Completion:
             case Phase.LINKS_READ:
                 return _frontier_read(beats, self._mark, {TopicName.LINKS})
             case Phase.ROWS_WRITTEN:
-                return all(_group_read(group, offsets, self._mark, set(GROUPS[group])) for group in self._sinks)
+                return all(_group_read(group, offsets, self._mark, set(offsets.groups[group])) for group in self._sinks)
             case Phase.FINISHED:
                 return False
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from infra.devstack.local import attach
 from infra.kafka.admin import Topics
 from infra.kafka.heartbeats import Heartbeats
-from infra.kafka.lag import GROUPS, LagReader, Offsets
+from infra.kafka.lag import LagReader, Offsets
 from infra.settings import load
 from schemas.records import Heartbeat
 
@@ -36,7 +36,7 @@ def status(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")]
 def _as_json(beats: list[Heartbeat], offsets: Offsets) -> dict[str, object]:
     return {
         "workers": [beat.model_dump(mode="json") for beat in beats],
-        "lag": {group: offsets.lag(group) for group in GROUPS},
+        "lag": {group: offsets.lag(group) for group in offsets.groups},
     }
 
 
@@ -47,7 +47,7 @@ def _show(console: Console, beats: list[Heartbeat], offsets: Offsets) -> None:
         workers.add_row(beat.worker, beat.stage, "yes" if beat.ready else "no", owned, beat.url)
     console.print(workers if beats else "no stage lives: start one with `odradek run STAGE`")
     lags = Table("consumer group", "topic", "lag", box=None, header_style="bold")
-    for group in GROUPS:
+    for group in offsets.groups:
         for topic, behind in offsets.lag(group).items():
             lags.add_row(group, topic, f"{behind:,}")
     console.print()

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from infra.errors import RetryLater
 from infra.kafka.heartbeats import Heartbeats
-from infra.kafka.lag import GROUPS, LagReader
+from infra.kafka.lag import SINK_GROUP, LagReader, groups
 from infra.progress import Completion, Figures, Phase, figures
 from infra.settings import Settings
 
@@ -80,7 +80,7 @@ def watch(settings: Settings, crawl: str, started_s: float, check: Callable[[], 
     outcome = Outcome(crawl, settings)
     view = _View(crawl)
     heartbeats, lag = Heartbeats(settings), LagReader(settings)
-    completion = Completion(crawl, [group for group in GROUPS if group.startswith("odradek-sink-")])
+    completion = Completion(crawl, [group for group in groups(settings) if group.startswith(SINK_GROUP)])
     try:
         with view:
             while not outcome.finished:

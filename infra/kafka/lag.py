@@ -20,9 +20,19 @@ GROUPS: dict[str, tuple[TopicName, ...]] = {
     "odradek-fetchers": (TopicName.URLS,),
     "odradek-sink-clickhouse": (TopicName.DOCUMENTS, TopicName.FETCHES, TopicName.EVENTS),
 }
-"""Every consumer group of the pipeline and what it reads."""
+"""Every consumer group of the pipeline with the stores that are configured by default, and what it reads."""
+
+SINK_GROUP = "odradek-sink-"
+"""What the group of a store begins with; its name follows."""
 
 Place = tuple[str, int]
+
+
+def groups(settings: Settings) -> dict[str, tuple[TopicName, ...]]:
+    """The groups of the pipeline with the stores that the settings name."""
+    stages = {name: topics for name, topics in GROUPS.items() if not name.startswith(SINK_GROUP)}
+    stores = settings.sinks.stores.items()
+    return stages | {f"{SINK_GROUP}{name}": tuple(map(TopicName, store.topics)) for name, store in stores}
 
 
 class Offsets(NamedTuple):
@@ -31,12 +41,13 @@ class Offsets(NamedTuple):
     ends: Mapping[Place, int]
     starts: Mapping[Place, int]
     committed: Mapping[str, Mapping[Place, int]]
+    groups: Mapping[str, tuple[TopicName, ...]] = GROUPS
 
     def lag(self, group: str) -> dict[str, int]:
         """Records of each topic that the group has still to do."""
         behind: dict[str, int] = {}
         positions = self.committed[group]
-        for topic in GROUPS[group]:
+        for topic in self.groups[group]:
             behind[topic] = sum(
                 max(0, end - positions.get(place, self.starts[place]))
                 for place, end in self.ends.items()
@@ -48,9 +59,9 @@ class Offsets(NamedTuple):
 class LagReader:
     """Reads :class:`Offsets`, with few requests whatever the number of partitions; keeps its connections open."""
 
-    def __init__(self, settings: Settings, groups: Mapping[str, tuple[TopicName, ...]] = GROUPS) -> None:
+    def __init__(self, settings: Settings, only: Mapping[str, tuple[TopicName, ...]] | None = None) -> None:
         self._admin = AdminClient(common_config(settings, "odradek-lag"))
-        self._groups = groups
+        self._groups = groups(settings) if only is None else only
 
     def read(self, timeout: timedelta = timedelta(seconds=10)) -> Offsets:
         """One look. Raises :class:`infra.errors.RetryLater` when the cluster does not answer in time."""
@@ -76,7 +87,8 @@ class LagReader:
         ]
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library has no annotation here
         earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # nor here
-        return Offsets(self._offsets(places, latest, wait_s), self._offsets(places, earliest, wait_s), committed)
+        ends, starts = self._offsets(places, latest, wait_s), self._offsets(places, earliest, wait_s)
+        return Offsets(ends, starts, committed, self._groups)
 
     def _offsets(self, places: list[TopicPartition], spec: OffsetSpec, wait_s: float) -> dict[Place, int]:
         futures = self._admin.list_offsets(dict.fromkeys(places, spec), request_timeout=wait_s) if places else {}
