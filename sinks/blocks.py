@@ -1,7 +1,7 @@
 """Cut what was read into blocks: a pure function from raw records to decoded ones."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 
 from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
@@ -18,6 +18,23 @@ MODELS: dict[TopicName, type[Content]] = {
     TopicName.EVENTS: Decision,
 }
 """What stands in each topic that a sink can take."""
+
+
+MAX_PORTION_BYTES = 64 * 2**20
+"""What is decoded and written at once, as it came: documents may be of 10 MB each."""
+
+
+def portions(records: Sequence[Inbound], limit_bytes: int = MAX_PORTION_BYTES) -> Iterator[Sequence[Inbound]]:
+    """The records in runs of at most ``limit_bytes``, in order; one that is larger alone is a run of its own."""
+    first, size_bytes = 0, 0
+    for place, record in enumerate(records):
+        record_bytes = len(record.value or b"")
+        if place > first and size_bytes + record_bytes > limit_bytes:
+            yield records[first:place]
+            first, size_bytes = place, 0
+        size_bytes += record_bytes
+    if first < len(records):
+        yield records[first:]
 
 
 def blocks(topic: TopicName, records: Iterable[Inbound]) -> list[Block]:

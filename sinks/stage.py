@@ -8,7 +8,6 @@ from contextlib import suppress
 from datetime import timedelta
 
 from infra.agents import Agent, AgentWorker
-
 from infra.errors import RetryLater, UserError
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Producer
@@ -17,7 +16,7 @@ from infra.settings.sinks import StoreSettings
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.sinks import StoreUnreachable
-from sinks.blocks import blocks
+from sinks.blocks import blocks, portions
 from sinks.sink import Sink
 from sinks.stores import group, make_sink
 
@@ -126,7 +125,8 @@ class _Feed:
 
 def _writer(sink: Sink, topic: TopicName) -> Callable[[Sequence[Inbound]], Awaitable[None]]:
     async def write(batch: Sequence[Inbound]) -> None:
-        # Decoding a full batch takes a tenth of a second, and the loop has heartbeats to send.
-        await sink.write(topic, await asyncio.to_thread(blocks, topic, batch))
+        for portion in portions(batch):
+            # Decoding a full batch takes a tenth of a second, and the loop has heartbeats to send.
+            await sink.write(topic, await asyncio.to_thread(blocks, topic, portion))
 
     return write

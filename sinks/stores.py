@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from infra.errors import UserError
+from infra.kafka.lag import SINK_GROUP
 from infra.settings import Settings
 from infra.settings.sinks import StoreSettings
 from sinks.sink import Sink
@@ -19,7 +20,7 @@ Make = Callable[[Settings, str], Sink]
 
 def group(name: str) -> str:
     """The consumer group of the store of this name."""
-    return f"odradek-sink-{name}"
+    return f"{SINK_GROUP}{name}"
 
 
 def make_sink(name: str, store: StoreSettings, settings: Settings) -> Sink:

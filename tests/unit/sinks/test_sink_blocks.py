@@ -10,7 +10,7 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.settings.sinks import StoreSettings
 from infra.telemetry.tracing import HEADER, trace_of
-from sinks.blocks import blocks
+from sinks.blocks import blocks, portions
 from sinks.keys import decision_id, row_key
 from sinks.latency import Latency
 from sinks.stores import group, make_sink
@@ -83,6 +83,16 @@ def test_a_record_of_another_topic_is_never_valid() -> None:
     """A fetch in the topic of documents cannot pass for a document."""
     with pytest.raises(NeverValid):
         blocks(TopicName.DOCUMENTS, [inbound(TopicName.FETCHES, 0, fetch(0))])
+
+
+@pytest.mark.parametrize("sizes", [[], [1], [10], [11], [1, 9, 1], [11, 1, 1], [5, 5, 5, 5], [3] * 40])
+def test_a_batch_is_written_in_portions_of_bounded_size(sizes: list[int]) -> None:
+    """Portions keep every record and its order, and hold more than the limit only for one record that does."""
+    records = [Inbound("documents", 0, place, None, bytes(size), {}, 0) for place, size in enumerate(sizes)]
+    found = list(portions(records, limit_bytes=10))
+    assert [record for portion in found for record in portion] == records
+    assert all(len(portion) == 1 or sum(len(each.value or b"") for each in portion) <= 10 for portion in found)
+    assert all(found)
 
 
 def test_a_decision_taken_again_is_the_same_decision() -> None:
