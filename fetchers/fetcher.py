@@ -56,6 +56,7 @@ class Fetcher:
             blocked = dial.blocked and not dial.tried
             attempt.fail(Outcome.BLOCKED_ADDRESS if blocked else of_exception(error), describe(error))
         attempt.total_ms = _since_ms(began_s)
+        attempt.sent_s = dial.connected_at_s
         attempt.remote_address = dial.remote_address
         attempt.dns_ms = None if dial.dns_s is None else dial.dns_s * 1_000
         attempt.connect_ms = None if dial.connect_s is None else dial.connect_s * 1_000

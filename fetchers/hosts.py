@@ -11,11 +11,17 @@ _PRUNE_ABOVE = 10_000
 
 
 @dataclass(slots=True)
-class _Host:
+class Host:
+    """One host as far as this process knows it."""
+
     slots: asyncio.Semaphore
     users: int = 0
     next_s: float = field(default=0.0)
     """Monotonic time before which no request may start."""
+
+    def keep_apart(self, sent_s: float, delay: timedelta) -> None:
+        """A request was sent at monotonic time ``sent_s``: the next starts a delay later."""
+        self.next_s = max(self.next_s, sent_s + delay.total_seconds())
 
 
 class HostTurns:
@@ -23,23 +29,23 @@ class HostTurns:
 
     def __init__(self, concurrency: int) -> None:
         self._concurrency = concurrency
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, Host] = {}
         self._prune_above = _PRUNE_ABOVE
 
     @asynccontextmanager
-    async def turn(self, name: str, delay: timedelta, not_before_s: float) -> AsyncIterator[None]:
+    async def turn(self, name: str, delay: timedelta, not_before_s: float) -> AsyncIterator[Host]:
         """Wait for the turn of host ``name``, until monotonic time ``not_before_s`` at the least, and hold it."""
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = _Host(asyncio.Semaphore(self._concurrency))
+            host = self._hosts[name] = Host(asyncio.Semaphore(self._concurrency))
         host.users += 1
         try:
             async with host.slots:
                 # A timer may fire a moment early, and early is what must not happen.
                 while (wait_s := max(host.next_s, not_before_s) - time.monotonic()) > 0:  # noqa: ASYNC110  # time is what it waits for
                     await asyncio.sleep(wait_s)
-                host.next_s = time.monotonic() + delay.total_seconds()
-                yield
+                host.keep_apart(time.monotonic(), delay)
+                yield host
         finally:
             host.users -= 1
             self._prune()

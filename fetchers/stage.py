@@ -9,8 +9,8 @@ from fetchers.fetcher import Fetcher
 from fetchers.hosts import HostTurns
 from fetchers.work import Worker
 from infra.errors import Fatal
-from infra.kafka.assignment import Place
 from infra.kafka.intake import Intake, IntakeLimits, Received
+from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
 from infra.kafka.topics import TopicName
 from infra.stage import Context, Progress

@@ -8,9 +8,9 @@ from fetchers.attempt import Attempt
 from fetchers.fetcher import Fetcher
 from fetchers.hosts import HostTurns
 from infra.errors import NeverValid, RetryLater
-from infra.kafka.assignment import Place
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.intake import Received
+from infra.kafka.lag import Place
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.telemetry import tracing
@@ -115,10 +115,12 @@ class Worker:
             raise RuntimeError("a record is worked on in a task of its own")
         self._idle.add(task)
         try:
-            async with self._hosts.turn(request.host, delay, not_before_s):
+            async with self._hosts.turn(request.host, delay, not_before_s) as host:
                 self._idle.discard(task)
                 self.steps += 1
                 attempt = await self._fetcher.fetch(request)
+                # Connecting took its time: what the host sees is when the request was sent.
+                host.keep_apart(attempt.sent_s, delay)
         finally:
             self._idle.discard(task)
         self.steps += 1

@@ -9,10 +9,8 @@ from typing import Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from infra.kafka.lag import Place
 from infra.kafka.offsets import UNKNOWN, ContiguousOffsets
-
-Place = tuple[str, int]
-"""Topic and partition."""
 
 _ASK_TIMEOUT_S = 5.0
 _ASK_TIMES = 3

@@ -27,9 +27,10 @@ from typing import NamedTuple, cast
 from confluent_kafka import Consumer, KafkaError, Message
 
 from infra.errors import Fatal, UserError
-from infra.kafka.assignment import Assignment, OnChange, Place
+from infra.kafka.assignment import Assignment, OnChange
 from infra.kafka.clients import consumer_config
 from infra.kafka.inbound import Inbound
+from infra.kafka.lag import Place
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
