@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as Client
 
 from infra.errors import NeverValid, RetryLater, UserError
@@ -15,6 +15,7 @@ from infra.kafka.topics import TopicName, all_topics
 from infra.settings import Settings
 
 Delivered = Callable[[KafkaError | None], None]
+Placed = Callable[[int], None]
 Headers = list[tuple[str, str | bytes | None]]
 
 _POLL_EVERY_S = 0.005
@@ -27,6 +28,8 @@ class Outbound(NamedTuple):
     key: bytes | None
     value: bytes | None
     headers: Headers = []  # never changed: an empty default is safe and costs nothing
+    partition: int = -1
+    """-1: by the key."""
 
 
 class RecordTooLarge(NeverValid):
@@ -42,8 +45,10 @@ class Producer:
     Its callbacks run wherever :meth:`poll` is called, so one thread or one loop owns an instance.
     """
 
-    def __init__(self, settings: Settings, client_id: str) -> None:
-        self._client = Client(producer_config(settings, client_id))
+    def __init__(self, settings: Settings, client_id: str, *, patient: bool = False) -> None:
+        """``patient``: a delivery is never given up, however long the broker is away."""
+        config = producer_config(settings, client_id)
+        self._client = Client(config | {"delivery.timeout.ms": 0} if patient else config)
         self._limits = {name.value: topic.max_record_bytes for name, topic in all_topics().items()}
         self._waiting = 0
         self._server: asyncio.Task[None] | None = None
@@ -52,8 +57,8 @@ class Producer:
         """Records not yet acknowledged."""
         return len(self._client)
 
-    def send(self, record: Outbound, then: Delivered) -> None:
-        """Queue a record; ``then`` hears how it ended, from within :meth:`poll`.
+    def send(self, record: Outbound, then: Delivered, placed: Placed | None = None) -> None:
+        """Queue a record; ``then`` hears how it ended, ``placed`` at which offset, both from within :meth:`poll`.
 
         Raises :class:`RecordTooLarge`; :class:`BufferError` when the queue is full, which polling cures.
         """
@@ -66,7 +71,8 @@ class Producer:
                 value=record.value,
                 key=record.key,
                 headers=record.headers or None,
-                on_delivery=lambda error, _message: then(error),
+                partition=record.partition,
+                on_delivery=lambda error, message: _report(error, message, then, placed),
             )
         except KafkaException as error:
             raise failure(error.args[0], record.topic) from None
@@ -119,6 +125,13 @@ class Producer:
         while (left := self._client.flush(0.1)) and time.monotonic() < deadline:
             pass
         return int(left)
+
+
+def _report(error: KafkaError | None, message: Message, then: Delivered, placed: Placed | None) -> None:
+    offset = message.offset()
+    if placed is not None and error is None and offset is not None:
+        placed(offset)
+    then(error)
 
 
 class _Batch:

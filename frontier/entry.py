@@ -1,0 +1,50 @@
+"""One URL as the frontier keeps it, and its bytes for the store and the changelog."""
+
+import json
+from enum import StrEnum
+from hashlib import blake2b
+from typing import NamedTuple
+
+
+class Fate(StrEnum):
+    """How a URL's visit ended, for the counts."""
+
+    PAGE = "pages"
+    ERROR = "errors"
+    REFUSED = "refused"
+    MOVED = "moved"
+
+
+class Entry(NamedTuple):
+    """A URL that waits or is being fetched. ``due_s`` is the earliest time by :class:`frontier.clock.Clock`."""
+
+    fingerprint: bytes
+    crawl: str
+    url: str
+    host: str
+    depth: int
+    hops: int
+    parent: str | None
+    visit: int
+    attempt: int
+    due_s: float
+    trace_id: str | None
+
+    def pack(self) -> bytes:
+        """All but the fingerprint, which is the key wherever this is kept."""
+        return json.dumps(self[1:], separators=(",", ":")).encode()
+
+    @property
+    def lease(self) -> str:
+        """The name of the permission to try this attempt: the same whoever computes it."""
+        return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
+
+
+def unpack(fingerprint: bytes, packed: bytes) -> Entry:
+    """The entry that was packed."""
+    return Entry(fingerprint, *json.loads(packed))
+
+
+def fingerprint(crawl: str, url: str) -> bytes:
+    """16 bytes that stand for a URL in a crawl: the seen set holds these and nothing else of what is done."""
+    return blake2b(f"{crawl}\0{url}".encode(), digest_size=16).digest()

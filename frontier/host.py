@@ -1,0 +1,59 @@
+"""What the frontier knows of one host while it has work for it."""
+
+import json
+from collections import deque
+from dataclasses import dataclass, field
+
+from frontier.entry import Entry
+from frontier.robots import Rules
+
+
+@dataclass(slots=True)
+class Host:
+    """One host's schedule. Times are by :class:`frontier.clock.Clock`."""
+
+    name: str
+    next_s: float
+    """Nothing may be sent to it before."""
+    ready_s: float = 0.0
+    """Nothing that waits is due before."""
+    delay_s: float = 0.0
+    """The longest delay that any of its crawls, or its robots.txt, has asked for."""
+    outstanding: int = 0
+    queued: int = 0
+    """In the store, those of ``head`` included."""
+    head: deque[Entry] = field(default_factory=deque)
+    """The first of the queue, in order; none is leased."""
+    failures: int = 0
+    """Times in a row that it wanted less or did not answer."""
+    silent: int = 0
+    """Times in a row that it did not answer at all."""
+    robots: dict[str, Rules] = field(default_factory=dict)
+    """By origin, as far as they were needed."""
+    robots_failures: int = 0
+    """Times in a row that a robots.txt of it could not be had."""
+    robots_moved: dict[str, tuple[str, int]] = field(default_factory=dict)
+    """Where an origin's robots.txt redirects to, and how many redirects that makes."""
+    scheduled_s: float | None = None
+    """The time under which it stands in the schedule now; ``None`` when it does not."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of it waits or is being fetched: it need not be in memory."""
+        return not self.queued and not self.outstanding
+
+    def pack(self) -> bytes:
+        """What outlives the process of its trouble; its robots.txt are kept by origin."""
+        return json.dumps([self.next_s, self.failures, self.silent], separators=(",", ":")).encode()
+
+
+def unpack(name: str, packed: bytes | None, earliest_s: float, latest_s: float) -> Host:
+    """The host as it was left, to be asked again no earlier than ``earliest_s``.
+
+    When it was asked last is not known to a new owner, so it waits; ``latest_s`` bounds what a clock that was set back
+    would make of it.
+    """
+    if packed is None:
+        return Host(name, earliest_s)
+    next_s, failures, silent = json.loads(packed)
+    return Host(name, min(max(next_s, earliest_s), latest_s), failures=failures, silent=silent)

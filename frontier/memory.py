@@ -1,0 +1,168 @@
+"""State that is kept twice: in the store, and as changes for the changelog. Also the other way round.
+
+A change is one record of the compacted topic ``frontier-state``; its key begins with a letter:
+
+===== =================== ==================================================================================
+``u`` fingerprint         a URL: ``q`` + entry (waits), ``l`` + entry (is being fetched), ``d`` + crawl and fate
+``h`` host                a host's trouble
+``r`` origin              its newest robots.txt
+``k`` lease               a robots.txt that is being fetched; a tombstone when it is not any more
+===== =================== ==================================================================================
+"""
+
+from collections import Counter
+
+from frontier.entry import Entry, Fate, unpack
+from frontier.host import Host
+from frontier.outbox import Bundle, pack
+from frontier.robots import Rules
+from frontier.store import Store
+from infra.kafka.producer import Headers, Outbound
+from infra.kafka.topics import TopicName
+
+OWNER_HEADER = "owner"
+
+
+class Memory:
+    """Every change of a partition's durable state goes through here, within a transaction of the store."""
+
+    def __init__(self, store: Store, partition: int) -> None:
+        self.store = store
+        self.counts: Counter[str] = Counter(store.counts())
+        self._partition = partition
+        self._moved: Counter[str] = Counter()
+        self._changes: list[Outbound] = []
+        self._rest: list[Outbound] = []
+
+    def queue(self, entry: Entry) -> None:
+        """A URL waits: it is new, or is tried again."""
+        self.store.put(entry)
+        self._count(entry.crawl, "queued", 1)
+        self._change(b"u" + entry.fingerprint, b"q" + entry.pack())
+
+    def lease(self, entry: Entry) -> None:
+        """A URL that waited is being fetched."""
+        self.store.remove(entry.fingerprint)
+        self.store.lease(entry.lease, entry.host, entry.pack())
+        self._count(entry.crawl, "queued", -1)
+        self._count(entry.crawl, "leased", 1)
+        if entry.attempt == 0:
+            self._count(entry.crawl, "released", 1)
+        self._change(b"u" + entry.fingerprint, b"l" + entry.pack())
+
+    def unlease(self, entry: Entry) -> None:
+        """It is not being fetched any more."""
+        self.store.unlease(entry.lease)
+        self._count(entry.crawl, "leased", -1)
+
+    def drop(self, entry: Entry) -> None:
+        """A URL does not wait any more, without having been fetched."""
+        self.store.remove(entry.fingerprint)
+        self._count(entry.crawl, "queued", -1)
+
+    def done(self, entry: Entry, fate: Fate) -> None:
+        """A visit has ended; the URL stays seen."""
+        self._count(entry.crawl, fate, 1)
+        self._change(b"u" + entry.fingerprint, b"d" + f"{entry.crawl}/{fate}".encode())
+
+    def lease_robots(self, lease: str, host: str, packed: bytes) -> None:
+        """A robots.txt is being fetched."""
+        self.store.lease(lease, host, packed)
+        self._change(b"k" + lease.encode(), host.encode() + b"\0" + packed)
+
+    def unlease_robots(self, lease: str) -> None:
+        """It is not any more."""
+        self.store.unlease(lease)
+        self._change(b"k" + lease.encode(), None)
+
+    def put_host(self, host: Host) -> None:
+        """A host's trouble has changed."""
+        self.store.put_host(host.name, host.pack())
+        self._change(b"h" + host.name.encode(), host.pack())
+
+    def put_robots(self, origin: str, rules: Rules) -> None:
+        """An origin's robots.txt was read."""
+        self.store.put_robots(origin, rules.pack())
+        self._change(b"r" + origin.encode(), rules.pack())
+
+    def send(self, record: Outbound) -> None:
+        """Owe the world a record."""
+        self._rest.append(record)
+
+    def settle(self, owner: str) -> tuple[int, Bundle] | None:
+        """Write counts and outbox, before the commit; the bundle and its number, ``None`` when nothing is owed.
+
+        ``owner`` stands on each change, so that whoever wrote it knows it again.
+        """
+        self.forget()
+        if not self._changes and not self._rest:
+            return None
+        header: Headers = [(OWNER_HEADER, owner)]
+        bundle = Bundle([change._replace(headers=header) for change in self._changes], self._rest)
+        self._changes, self._rest = [], []
+        return self.store.owe(pack(bundle)), bundle
+
+    def forget(self) -> None:
+        """Write the counts, and nothing else: what was applied stands in the changelog already."""
+        for name, by in self._moved.items():
+            if by:
+                self.store.add_count(name, by)
+        self._moved.clear()
+
+    def apply(self, key: bytes, value: bytes | None) -> None:
+        """Take over one change that the changelog holds; gives the same state as the change itself gave."""
+        kind, name = key[:1], key[1:]
+        if kind == b"k":
+            self._apply_robots_lease(name.decode(), value)
+        elif value is None:
+            return
+        elif kind == b"u":
+            self._apply_url(name, value[:1], value[1:])
+        elif kind == b"h":
+            self.store.put_host(name.decode(), value)
+        elif kind == b"r":
+            self.store.put_robots(name.decode(), value)
+
+    def _apply_robots_lease(self, lease: str, value: bytes | None) -> None:
+        if value is None:
+            self.store.unlease(lease)
+        else:
+            host, _, packed = value.partition(b"\0")
+            self.store.lease(lease, host.decode(), packed)
+
+    def _apply_url(self, fingerprint: bytes, state: bytes, rest: bytes) -> None:
+        self.store.see(fingerprint)
+        before = self.store.queued(fingerprint)
+        if before is not None:
+            self.drop(before)
+        lease = self.store.lease_of(fingerprint)
+        if lease is not None:
+            self.store.unlease(lease)
+        if state == b"d":
+            crawl, _, fate = rest.decode().rpartition("/")
+            if lease is not None:
+                self._count(crawl, "leased", -1)
+            elif fate != Fate.REFUSED:
+                # Compaction has taken the change that told of the lease.
+                self._count(crawl, "released", 1)
+            self._count(crawl, fate, 1)
+            return
+        entry = unpack(fingerprint, rest)
+        if lease is not None:
+            self._count(entry.crawl, "leased", -1)
+        if state == b"q":
+            self.store.put(entry)
+            self._count(entry.crawl, "queued", 1)
+        else:
+            self.store.lease(entry.lease, entry.host, rest)
+            self._count(entry.crawl, "leased", 1)
+            if lease is None and entry.attempt == 0:
+                self._count(entry.crawl, "released", 1)
+
+    def _count(self, crawl: str, what: str, by: int) -> None:
+        name = f"crawl/{crawl}/{what}"
+        self.counts[name] += by
+        self._moved[name] += by
+
+    def _change(self, key: bytes, value: bytes | None) -> None:
+        self._changes.append(Outbound(TopicName.FRONTIER_STATE, key, value, partition=self._partition))

@@ -1,0 +1,162 @@
+"""What the outcome of a request means: for the URL, for its host, for the origin's robots.txt."""
+
+from datetime import timedelta
+
+from frontier.backoff import backoff, retry_after
+from frontier.entry import Entry, Fate
+from frontier.host import Host
+from frontier.leases import Lease, is_lost
+from frontier.partition import Partition
+from frontier.records import decision, redirect, robots_version
+from frontier.robots import Rules, verdict
+from infra.telemetry.event import emit
+from infra.telemetry.vocabulary.frontier import HostGivenUp, LeaseLost, ResultIgnored, VisitEnded
+from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome, Retry
+from schemas.records import Fetch, Kind
+from schemas.scope import refusal
+from schemas.url import InvalidUrl, canonicalize
+
+_FATES = {Outcome.OK: Fate.PAGE, Outcome.NOT_MODIFIED: Fate.PAGE, Outcome.REDIRECT: Fate.MOVED}
+ROBOTS_ATTEMPTS = 5
+
+
+def settle(partition: Partition, fetch: Fetch, now_s: float) -> None:
+    """Apply one result: the lease ends, the host's next time is set, the URL is done or waits again."""
+    lease = partition.leases.pop(fetch.lease, None)
+    if lease is None:
+        emit(ResultIgnored())
+        return
+    host = partition.host(lease.host, now_s)
+    host.outstanding -= 1
+    _keep_delay(host, fetch, now_s)
+    _judge_host(partition, host, fetch, now_s)
+    if lease.entry is None:
+        partition.memory.unlease_robots(fetch.lease)
+        _robots(partition, host, lease, fetch, now_s)
+    else:
+        partition.memory.unlease(lease.entry)
+        _page(partition, host, lease.entry, fetch, now_s)
+    if host.silent >= partition.settings.give_up_host_after:
+        give_up(partition, host, "host_unreachable", now_s)
+    partition.schedule(host)
+
+
+def _keep_delay(host: Host, fetch: Fetch, now_s: float) -> None:
+    """The delay runs from the latest moment at which the server can have seen the request.
+
+    That is when its first byte came: the time since is measured by the fetcher's monotonic clock, and what passed on
+    the way to us only makes the wait longer. No two machines' clocks are compared.
+    """
+    since_s = 0.0
+    if fetch.first_byte_ms is not None:
+        since_s = max(0.0, fetch.total_ms - fetch.first_byte_ms) / 1000
+    host.next_s = max(host.next_s, now_s - since_s + host.delay_s)
+
+
+def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) -> None:
+    effect = CONSEQUENCES[fetch.outcome].host
+    before = (host.failures, host.silent)
+    if effect is HostEffect.NONE:
+        host.failures = host.silent = 0
+    else:
+        host.failures += 1
+        host.silent = host.silent + 1 if effect is HostEffect.TROUBLE else 0
+        settings = partition.settings
+        asked = retry_after(fetch.retry_after, now_s, settings.longest_retry_after)
+        wait = max(asked or timedelta(0), backoff(host.failures, settings, partition.dice.random()))
+        host.next_s = max(host.next_s, now_s + wait.total_seconds())
+    if before != (host.failures, host.silent):
+        partition.memory.put_host(host)
+
+
+def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: float) -> None:
+    retry = CONSEQUENCES[fetch.outcome].retry
+    if retry is Retry.LATER and entry.attempt + 1 < partition.settings.attempts:
+        partition.wait(host, entry._replace(attempt=entry.attempt + 1, due_s=max(host.next_s, now_s)))
+        return
+    fate = _FATES.get(fetch.outcome, Fate.ERROR)
+    partition.memory.done(entry, fate)
+    emit(VisitEnded(fetch.outcome))
+    if fetch.outcome is Outcome.REDIRECT:
+        _follow(partition, entry, fetch.redirect_to or "")
+
+
+def _follow(partition: Partition, entry: Entry, location: str) -> None:
+    """Hand a redirect's target to its host's partition, or say why not."""
+    try:
+        target = canonicalize(location, entry.url)
+    except InvalidUrl as error:
+        partition.memory.send(decision(entry, f"redirect_{error.reason}", location[:500]))
+        return
+    if entry.hops + 1 > partition.settings.max_hops:
+        partition.memory.send(decision(entry, "too_many_redirects", target.href))
+        return
+    # A seed that redirects takes its crawl along: http to https, example.org to www.example.org.
+    source = target.host if entry.depth == 0 else entry.host
+    reason = refusal(partition.crawl(entry.crawl), source, target, entry.depth)
+    if reason is not None and entry.depth > 0:
+        partition.memory.send(decision(entry, f"redirect_{reason}", target.href))
+        return
+    partition.memory.send(redirect(entry, target))
+
+
+def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s: float) -> None:
+    if fetch.outcome is Outcome.REDIRECT and lease.hops < partition.settings.robots_hops:
+        try:
+            target = canonicalize(fetch.redirect_to or "", fetch.url).href
+        except InvalidUrl:
+            target = ""
+        if target:
+            host.robots_moved[lease.origin] = (target, lease.hops + 1)
+            return
+    found = verdict(fetch, now_s)
+    if isinstance(found, Rules):
+        host.robots[lease.origin] = found
+        host.robots_failures = 0
+        partition.memory.put_robots(lease.origin, found)
+        partition.memory.send(robots_version(lease.origin, fetch))
+        return
+    if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and fetch.outcome is not Outcome.REDIRECT:
+        give_up(partition, host, f"robots_{fetch.outcome}", now_s)
+        return
+    host.robots_failures += 1
+    wait = backoff(host.robots_failures, partition.settings, partition.dice.random())
+    host.next_s = max(host.next_s, now_s + wait.total_seconds())
+    if host.robots_failures >= ROBOTS_ATTEMPTS:
+        give_up(partition, host, "robots_unavailable", now_s)
+
+
+def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None:
+    """What waits for a host ends, each URL with the reason; a URL that comes later tries the host anew."""
+    store = partition.memory.store
+    host.head.clear()
+    ended = 0
+    while entries := store.head(host.name, 1_000, ()):
+        for entry in entries:
+            partition.memory.drop(entry)
+            partition.refuse(entry, reason)
+        ended += len(entries)
+    host.queued = 0
+    host.silent = host.robots_failures = 0
+    host.next_s = max(host.next_s, now_s + partition.settings.backoff_longest.total_seconds())
+    partition.memory.put_host(host)
+    emit(HostGivenUp(host.name, reason, ended))
+
+
+def expire(partition: Partition, passed_s: float, now_s: float) -> int:
+    """Take back what nobody will answer; ``passed_s``: what was released before it, the fetchers have committed."""
+    timeout_s = partition.settings.lease_timeout.total_seconds()
+    lost = [name for name, lease in partition.leases.items() if is_lost(lease, now_s, passed_s, timeout_s)]
+    for name in lost:
+        lease = partition.leases.pop(name)
+        host = partition.host(lease.host, now_s)
+        host.outstanding -= 1
+        host.next_s = max(host.next_s, now_s + host.delay_s)
+        if lease.kind is Kind.ROBOTS or lease.entry is None:
+            partition.memory.unlease_robots(name)
+        else:
+            partition.memory.unlease(lease.entry)
+            partition.wait(host, lease.entry._replace(attempt=lease.entry.attempt + 1, due_s=now_s))
+        emit(LeaseLost(host.name))
+        partition.schedule(host)
+    return len(lost)

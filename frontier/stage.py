@@ -1,0 +1,269 @@
+"""The stage: one thread owns the consumer, the producer and the stores; everything it decides is in ``partition``."""
+
+import asyncio
+import secrets
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+from frontier.clock import Clock
+from frontier.memory import Memory
+from frontier.owned import CHANGELOG_END, Mark, Owned, restore, take_over
+from frontier.partition import Partition
+from frontier.publisher import Publisher
+from frontier.results import expire, settle
+from infra.errors import NeverValid
+from infra.kafka.changelog import Changelog
+from infra.kafka.dead_letters import dead_letter
+from infra.kafka.inbound import Inbound
+from infra.kafka.partition_owner import GroupOffsets, Offsets, PartitionOwner
+from infra.kafka.producer import Producer
+from infra.kafka.topics import TopicName
+from infra.stage import Context, Progress
+from infra.telemetry.event import emit
+from infra.telemetry.tracing import read
+from infra.telemetry.vocabulary.frontier import PartitionClosed
+from infra.telemetry.vocabulary.running import DeadLettered
+from schemas.records import Fetch, Links, Reason
+from schemas.wire import Undecodable, decode
+
+GROUP = "odradek-frontier"
+FETCHERS = "odradek-fetchers"
+COMMIT_EVERY_S = 0.5
+EXPIRE_EVERY_S = 10.0
+MAX_OWED = 2_000
+"""Bundles on their way over all partitions; above it no input is taken, so a broker that is away costs no memory."""
+LONGEST_WAIT_S = 0.1
+
+
+class Frontier:
+    """Links and fetches to urls."""
+
+    def __init__(self, context: Context) -> None:
+        self._settings = context.settings
+        self._control = context.control
+        self._worker = context.worker
+        self._epoch = f"{context.worker}-{secrets.token_hex(4)}"
+        self._producer = Producer(context.settings, f"{context.worker}-producer", patient=True)
+        self._consumer = PartitionOwner(
+            context.settings, context.worker, GROUP, [TopicName.LINKS, TopicName.FETCHES], self
+        )
+        self._fetchers = GroupOffsets(context.settings, context.worker, FETCHERS, TopicName.URLS)
+        self._clock = Clock()
+        self._owned: dict[int, Owned] = {}
+        self._finished = 0
+        self._figures: Mapping[str, int] = {}
+        self._positions: Mapping[str, int] = {}
+        self._commit_at_s = self._expire_at_s = 0.0
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Work until ``stopping``, then publish what is owed, commit and leave."""
+        stop = threading.Event()
+        work: asyncio.Future[Any] = asyncio.get_running_loop().run_in_executor(None, self._work, stop)
+        waiter: asyncio.Future[Any] = asyncio.ensure_future(stopping.wait())
+        try:
+            await asyncio.wait({work, waiter}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiter.cancel()
+            stop.set()
+        await work
+
+    def _work(self, stop: threading.Event) -> None:
+        self._consumer.start()
+        try:
+            while not stop.is_set():
+                self._round()
+        finally:
+            # Rebalance callbacks run in here and close every partition in good order.
+            self._consumer.stop()
+            self._fetchers.close()
+
+    def _round(self) -> None:
+        """Take what arrived, decide, publish."""
+        started_s = time.monotonic()
+        owed = sum(len(owned.publisher) for owned in self._owned.values())
+        records = self._consumer.take(timedelta(seconds=self._patience_s())) if owed < MAX_OWED else []
+        by_partition = attrgetter("partition")
+        batches = {number: list(batch) for number, batch in groupby(sorted(records, key=by_partition), by_partition)}
+        now_s = self._clock.now_s()
+        for number, owned in list(self._owned.items()):
+            batch = batches.get(number, [])
+            due_s = owned.partition.next_s()
+            if batch or (due_s is not None and due_s <= now_s):
+                self._decide(owned, batch)
+        self._producer.poll()
+        self._pay()
+        self._look_after(time.monotonic())
+        rest_s = self._settings.frontier.cycle.total_seconds() - (time.monotonic() - started_s)
+        if records and rest_s > 0:
+            time.sleep(rest_s)
+
+    def _patience_s(self) -> float:
+        """How long to wait for input: until the next host is due, shortly while deliveries are on their way."""
+        if any(len(owned.publisher) for owned in self._owned.values()):
+            return 0.001
+        dues = [due_s for owned in self._owned.values() if (due_s := owned.partition.next_s()) is not None]
+        wait_s = min(dues) - self._clock.now_s() if dues else LONGEST_WAIT_S
+        return min(max(wait_s, 0.0), LONGEST_WAIT_S)
+
+    def _decide(self, owned: Owned, batch: Sequence[Inbound]) -> None:
+        """One transaction: input, what follows from it, what is due, offsets, outbox."""
+        now_s = self._clock.now_s()
+        store = owned.memory.store
+        store.begin()
+        try:
+            for record in batch:
+                self._apply(owned, record, now_s)
+                owned.positions[TopicName(record.topic)] = record.offset + 1
+            owned.partition.release(now_s)
+            for topic, offset in owned.positions.items():
+                store.set_meta(f"offset/{topic}", offset)
+            settled = owned.memory.settle(self._epoch)
+            store.commit()
+        except BaseException:
+            store.rollback()
+            raise
+        self._finished += len(batch)
+        if settled is not None:
+            bundle_number, bundle = settled
+            owned.publisher.publish(bundle_number, bundle, dict(owned.positions))
+        elif not len(owned.publisher):
+            owned.payable |= owned.positions
+
+    def _apply(self, owned: Owned, record: Inbound, now_s: float) -> None:
+        try:
+            if record.topic == TopicName.LINKS:
+                links = decode(Links, record.value)
+                trace = read(record.headers) if links.reason is Reason.SEED else None
+                owned.partition.admit(links, trace.trace_id if trace else None, now_s)
+            else:
+                settle(owned.partition, decode(Fetch, record.value), now_s)
+        except Undecodable as error:
+            why = NeverValid("undecodable", str(error))
+            owned.memory.send(dead_letter("frontier", record, why, 1))
+            emit(DeadLettered("frontier", why.reason, record.topic, record.partition, record.offset, str(error)))
+
+    def _pay(self) -> None:
+        """Forget what the broker has."""
+        for owned in self._owned.values():
+            settled = owned.publisher.settled()
+            if settled is not None:
+                number, offsets = settled
+                owned.payable |= offsets
+                owned.memory.store.begin()
+                owned.memory.store.paid(number)
+                if owned.publisher.changelog_end >= 0:
+                    owned.memory.store.set_meta(CHANGELOG_END, owned.publisher.changelog_end)
+                owned.memory.store.commit()
+
+    def _look_after(self, now_s: float) -> None:
+        """Commit and tell figures now and then, look for lost leases seldom."""
+        if now_s >= self._commit_at_s:
+            self._commit_at_s = now_s + COMMIT_EVERY_S
+            for number, owned in self._owned.items():
+                self._consumer.commit(number, owned.payable, wait=False)
+            self._tell()
+        if now_s >= self._expire_at_s:
+            self._expire_at_s = now_s + EXPIRE_EVERY_S
+            for number, owned in self._owned.items():
+                self._expire(number, owned)
+
+    def _expire(self, number: int, owned: Owned) -> None:
+        if not owned.partition.leases:
+            owned.mark = None
+            return
+        now_s = self._clock.now_s()
+        mark = owned.mark
+        if mark is not None and self._fetchers.committed(number) >= mark.end:
+            store = owned.memory.store
+            store.begin()
+            expire(owned.partition, mark.at_s, now_s)
+            settled = owned.memory.settle(self._epoch)
+            store.commit()
+            owned.mark = None
+            if settled is not None:
+                owned.publisher.publish(settled[0], settled[1], {})
+        if owned.mark is None and not len(owned.publisher):
+            owned.mark = Mark(now_s, self._fetchers.end(number))
+
+    def opened(self, partition: int, committed: Offsets) -> Offsets:
+        """Take over a partition: its file, brought up to the changelog."""
+        directory = self._settings.data_dir / "frontier"
+        directory.mkdir(parents=True, exist_ok=True)
+        changelog = Changelog(self._settings, self._worker, TopicName.FRONTIER_STATE, partition)
+        try:
+            restored = restore(directory / f"partition-{partition}.sqlite", partition, changelog)
+        finally:
+            changelog.close()
+        owned = take_over(restored, partition, self._epoch, Publisher(self._producer), self._make)
+        stored = owned.memory.store.offsets()
+        owned.positions = {
+            topic: max(stored.get(topic, 0), committed.get(topic, 0)) for topic in (TopicName.LINKS, TopicName.FETCHES)
+        }
+        self._owned[partition] = owned
+        return dict(owned.positions)
+
+    def _make(self, memory: Memory) -> Partition:
+        token = self._settings.identity.robots_token
+        now_s = self._clock.now_s()
+        partition = Partition(memory, self._settings.frontier, self._control.crawl, token, now_s)
+        partition.released_pages = self._released_pages
+        return partition
+
+    def _released_pages(self, crawl: str) -> int:
+        name = f"crawl/{crawl}/released"
+        return sum(owned.memory.counts[name] for owned in self._owned.values())
+
+    def closing(self, partition: int, *, lost: bool) -> Offsets:
+        """Give a partition back: publish what it owes, unless somebody else works on it already."""
+        owned = self._owned.pop(partition)
+        deadline_s = time.monotonic() + self._settings.kafka.session_timeout.total_seconds()
+        while not lost and len(owned.publisher) and time.monotonic() < deadline_s:
+            self._producer.poll(timedelta(milliseconds=50))
+            self._owned[partition] = owned
+            self._pay()
+            del self._owned[partition]
+        owned.close()
+        emit(PartitionClosed(partition, lost))
+        return owned.payable
+
+    def _tell(self) -> None:
+        """Figures for other threads; the positions first, so that the counts are never older than they."""
+        self._positions = {
+            f"{topic}/{number}": offset
+            for number, owned in self._owned.items()
+            for topic, offset in owned.positions.items()
+        }
+        total: Counter[str] = Counter()
+        for owned in list(self._owned.values()):
+            total.update(owned.memory.counts)
+            total["hosts"] += owned.partition.hosts()
+            total["outbox"] += len(owned.publisher)
+            total["leased"] += len(owned.partition.leases)
+        total["queued"] = sum(value for name, value in total.items() if name.endswith("/queued"))
+        self._figures = total
+
+    def ready(self) -> bool:
+        """Whether it is a member of its group."""
+        return self._consumer.joined
+
+    def progress(self) -> Progress:
+        """Records applied, and whether decisions wait for the broker."""
+        return Progress(self._finished, any(len(owned.publisher) for owned in list(self._owned.values())))
+
+    def partitions(self) -> list[int]:
+        """What it owns."""
+        return self._consumer.partitions()
+
+    def counts(self) -> Mapping[str, int]:
+        """Figures by name, over its partitions."""
+        return self._figures
+
+    def positions(self) -> Mapping[str, int]:
+        """The next offset of each source of each partition."""
+        return self._positions

@@ -1,0 +1,166 @@
+"""One partition's durable memory: an SQLite file in WAL mode.
+
+Whatever a batch of input changes, the offsets of that input, and the records that are owed to Kafka because of it (the
+outbox) are one transaction. So the file is always the state after some prefix of the input, and nothing that was
+decided is ever forgotten before it was published.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from frontier.entry import Entry, unpack
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS queue (
+    fingerprint BLOB PRIMARY KEY, host TEXT NOT NULL, due_s REAL NOT NULL, seq INTEGER NOT NULL, packed BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS queue_order ON queue (host, due_s, seq);
+CREATE TABLE IF NOT EXISTS leases (lease TEXT PRIMARY KEY, host TEXT NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS robots (origin TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, packed BLOB NOT NULL);
+"""
+
+
+class Store:
+    """The file. ``":memory:"`` makes one for tests. One thread's own."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        # Kafka's committed offsets never pass what is durable here, so losing the last transactions costs a replay.
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        self._db.execute("PRAGMA cache_size = -16384")
+        self._db.executescript(_SCHEMA)
+        row = self._db.execute("SELECT max(seq) FROM queue").fetchone()
+        self._seq: int = row[0] or 0
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    def begin(self) -> None:
+        """Begin the transaction of a batch."""
+        self._db.execute("BEGIN")
+
+    def commit(self) -> None:
+        """Make the batch durable."""
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Forget the batch."""
+        self._db.execute("ROLLBACK")
+
+    def see(self, fingerprint: bytes) -> bool:
+        """Remember a URL; ``False`` when it was known."""
+        return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (fingerprint,)).rowcount > 0
+
+    def put(self, entry: Entry) -> None:
+        """Let a URL wait in its host's queue."""
+        self._seq += 1
+        row = (entry.fingerprint, entry.host, entry.due_s, self._seq, entry.pack())
+        self._db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?)", row)
+
+    def remove(self, fingerprint: bytes) -> None:
+        """Take a URL out of its queue."""
+        self._db.execute("DELETE FROM queue WHERE fingerprint = ?", (fingerprint,))
+
+    def head(self, host: str, limit: int, without: Iterable[bytes]) -> list[Entry]:
+        """The first URLs of a host by due time, then age, leaving out those that the caller holds."""
+        held = set(without)
+        sql = "SELECT fingerprint, packed FROM queue WHERE host = ? ORDER BY due_s, seq LIMIT ?"
+        rows = self._db.execute(sql, (host, limit + len(held)))
+        return [unpack(fingerprint, packed) for fingerprint, packed in rows if fingerprint not in held][:limit]
+
+    def waiting(self) -> Iterator[tuple[str, int]]:
+        """Each host with URLs that wait, and how many."""
+        yield from self._db.execute("SELECT host, count(*) FROM queue GROUP BY host").fetchall()
+
+    def clamp_due(self, latest_s: float) -> None:
+        """Let nothing wait beyond ``latest_s``: what a clock that was set back would otherwise delay for long."""
+        self._db.execute("UPDATE queue SET due_s = ? WHERE due_s > ?", (latest_s, latest_s))
+
+    def lease(self, lease: str, host: str, packed: bytes) -> None:
+        """Remember what is being fetched."""
+        self._db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?)", (lease, host, packed))
+
+    def unlease(self, lease: str) -> None:
+        """It is not any more."""
+        self._db.execute("DELETE FROM leases WHERE lease = ?", (lease,))
+
+    def leases(self) -> list[tuple[str, str, bytes]]:
+        """Everything that is being fetched: lease, host, what was remembered."""
+        return self._db.execute("SELECT lease, host, packed FROM leases").fetchall()
+
+    def lease_of(self, fingerprint: bytes) -> str | None:
+        """The lease under which a URL is being fetched."""
+        prefix = fingerprint.hex()
+        sql = "SELECT lease FROM leases WHERE lease >= ? AND lease < ?"
+        row = self._db.execute(sql, (prefix, prefix + "/")).fetchone()
+        return row[0] if row else None
+
+    def queued(self, fingerprint: bytes) -> Entry | None:
+        """The entry of a URL that waits."""
+        row = self._db.execute("SELECT packed FROM queue WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        return unpack(fingerprint, row[0]) if row else None
+
+    def put_robots(self, origin: str, packed: bytes) -> None:
+        """Remember the newest robots.txt of an origin."""
+        self._db.execute("INSERT OR REPLACE INTO robots VALUES (?, ?)", (origin, packed))
+
+    def robots(self, origin: str) -> bytes | None:
+        """The newest robots.txt of an origin."""
+        row = self._db.execute("SELECT packed FROM robots WHERE origin = ?", (origin,)).fetchone()
+        return row[0] if row else None
+
+    def put_host(self, host: str, packed: bytes) -> None:
+        """Remember what is known of a host."""
+        self._db.execute("INSERT OR REPLACE INTO hosts VALUES (?, ?)", (host, packed))
+
+    def host(self, host: str) -> bytes | None:
+        """What is known of a host."""
+        row = self._db.execute("SELECT packed FROM hosts WHERE host = ?", (host,)).fetchone()
+        return row[0] if row else None
+
+    def add_count(self, name: str, by: int) -> None:
+        """Move one of the durable figures."""
+        sql = "INSERT INTO counts VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value"
+        self._db.execute(sql, (name, by))
+
+    def counts(self) -> dict[str, int]:
+        """All durable figures."""
+        return dict(self._db.execute("SELECT name, value FROM counts").fetchall())
+
+    def seen_count(self) -> int:
+        """How many URLs are known; reads the whole set."""
+        return int(self._db.execute("SELECT count(*) FROM seen").fetchone()[0])
+
+    def set_meta(self, name: str, value: int | str) -> None:
+        """Remember an offset or a name."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def meta(self, name: str) -> int | str | None:
+        """What was remembered."""
+        row = self._db.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else None
+
+    def offsets(self) -> dict[str, int]:
+        """The next offset of each topic that is read."""
+        rows = self._db.execute("SELECT name, value FROM meta WHERE name LIKE 'offset/%'").fetchall()
+        return {name.removeprefix("offset/"): int(value) for name, value in rows}
+
+    def owe(self, packed: bytes) -> int:
+        """Put a bundle of records into the outbox; returns its number."""
+        return int(self._db.execute("INSERT INTO outbox (packed) VALUES (?)", (packed,)).lastrowid or 0)
+
+    def owed(self) -> list[tuple[int, bytes]]:
+        """Every bundle that is still owed, oldest first."""
+        return self._db.execute("SELECT id, packed FROM outbox ORDER BY id").fetchall()
+
+    def paid(self, up_to: int) -> None:
+        """Every bundle up to this one has been published."""
+        self._db.execute("DELETE FROM outbox WHERE id <= ?", (up_to,))

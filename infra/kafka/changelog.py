@@ -1,0 +1,55 @@
+"""Read one partition of a compacted topic from an offset to its end."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from confluent_kafka import Consumer, KafkaError, TopicPartition
+
+from infra.errors import Fatal
+from infra.kafka.clients import consumer_config
+from infra.kafka.inbound import Inbound, from_message
+from infra.kafka.topics import TopicName
+from infra.settings import Settings
+
+_STALL = timedelta(seconds=30)
+
+
+class Changelog:
+    """One partition. Close it after use."""
+
+    def __init__(self, settings: Settings, worker: str, topic: TopicName, partition: int) -> None:
+        config = consumer_config(settings, f"{worker}-restore-{partition}", f"{worker}-restore")
+        self._consumer = Consumer(config | {"enable.partition.eof": True})
+        self._place = TopicPartition(topic, partition)
+        low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
+        self.start = int(low)
+        """The first offset that is kept."""
+        self.end = int(high)
+        """The offset after the last record, when this was opened."""
+
+    def read(self, offset: int) -> Iterator[list[Inbound]]:
+        """Every record from ``offset`` to :attr:`end`, in batches. Raises :class:`Fatal` on silence."""
+        if offset >= self.end:
+            return
+        self._consumer.assign([TopicPartition(self._place.topic, self._place.partition, max(offset, self.start))])
+        place = offset
+        while place < self.end:
+            messages = self._consumer.consume(10_000, 0.1) or self._consumer.consume(1, _STALL.total_seconds())
+            if not messages:
+                raise Fatal(f"{self._place.topic} cannot be read to its end: Kafka sends nothing")
+            batch: list[Inbound] = []
+            for message in messages:
+                error = message.error()
+                if error is not None:
+                    # Compaction may have taken the last records: the end is where nothing follows.
+                    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001  # it has no other name
+                        place = self.end
+                        continue
+                    raise Fatal(f"{self._place.topic} cannot be read: {error.str()}")
+                batch.append(from_message(message))
+                place = max(place, batch[-1].offset + 1)
+            yield batch
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._consumer.close()
