@@ -1,7 +1,7 @@
 """Which bodies are stored, by their declared media type or their first bytes. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from fnmatch import translate
 
 _ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -11,7 +11,7 @@ _SNIFFED_BYTES = 1_445
 _TEXT_WITH_ZEROS = (b"\xfe\xff", b"\xff\xfe", b"%PDF-")
 
 
-def essence(content_types: Iterable[str]) -> str | None:
+def essence(content_types: Sequence[str]) -> str | None:
     """The media type in force, lower case and without parameters: the last valid one (Fetch Standard, 3.2.6)."""
     found: str | None = None
     for value in content_types:

@@ -9,27 +9,30 @@ class Head:
     """Status line and header lines. Values come as latin-1 text, which every byte has (RFC 9110, 5.5)."""
 
     def __init__(self, response: ClientResponse) -> None:
-        self._lines = [(name.lower(), value) for name, value in response.raw_headers]
+        self._values: dict[bytes, list[bytes]] = {}
         version = response.version
         major, minor = (version.major, version.minor) if version else (1, 1)
         reason = (response.reason or "").encode("utf-8", "surrogateescape")
-        lines = [b"HTTP/%d.%d %d %s" % (major, minor, response.status, reason)]
-        lines += [b"%s: %s" % (name, value) for name, value in response.raw_headers]
-        self.raw = b"\r\n".join(lines) + b"\r\n"
+        lines = [b"HTTP/%d.%d %d %s\r\n" % (major, minor, response.status, reason)]
+        for name, value in response.raw_headers:
+            lines.append(b"%s: %s\r\n" % (name, value))
+            self._values.setdefault(name.lower(), []).append(value)
+        self.raw = b"".join(lines)
         """As in a WARC response record: each line ended by CRLF."""
 
     def last(self, name: bytes) -> bytes | None:
         """The last value of a header (name in lower case)."""
-        return next((value for each, value in reversed(self._lines) if each == name), None)
+        values = self._values.get(name)
+        return values[-1] if values else None
 
     def text(self, name: bytes) -> str | None:
         """The last value as text, cut to what anybody needs."""
-        value = self.last(name)
-        return None if value is None else value[:_MAX_TEXT].decode("latin-1")
+        values = self._values.get(name)
+        return values[-1][:_MAX_TEXT].decode("latin-1") if values else None
 
     def texts(self, name: bytes) -> list[str]:
         """All values, in the order they came."""
-        return [value[:_MAX_TEXT].decode("latin-1") for each, value in self._lines if each == name]
+        return [value[:_MAX_TEXT].decode("latin-1") for value in self._values.get(name, ())]
 
     def codings(self) -> list[str]:
         """The content codings in the order they were applied."""

@@ -1,9 +1,13 @@
 """Which URLs are not requested at all, before any name is resolved. Pure."""
 
+import re
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 
-from schemas.url import InvalidUrl, Url, canonicalize
+from schemas.url import InvalidUrl, Url, canonicalize, split
+
+_PRINTABLE = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True)
@@ -19,10 +23,11 @@ class TargetPolicy:
         A URL that is not in canonical form is refused: another parser might read another host out of it.
         """
         try:
-            url = canonicalize(href)
+            url = split(href)
+            canonical = url.href == href and _is_canonical_origin(url.origin) and _PRINTABLE.fullmatch(href)
         except InvalidUrl as error:
             return f"not a URL that can be crawled: {error}"
-        if url.href != href:
+        if not canonical:
             return "not a canonical URL"
         return self._refusal(url)
 
@@ -32,3 +37,9 @@ class TargetPolicy:
         if url.port in self.blocked_ports:
             return f"port {url.port} is blocked"
         return None
+
+
+@lru_cache(maxsize=65_536)
+def _is_canonical_origin(origin: str) -> bool:
+    # What is dialled depends on scheme, host and port alone: the full parse is for them, once for each.
+    return canonicalize(f"{origin}/").href == f"{origin}/"
