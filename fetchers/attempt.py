@@ -18,8 +18,8 @@ def new_fetch_id() -> str:
 class Attempt:
     """What was seen, filled in while it goes on. Durations in milliseconds from the start."""
 
-    sent_s: float = 0.0
-    """Monotonic time at which there was a connection to send on; 0 when there was none."""
+    seen_s: float = 0.0
+    """Monotonic time at which the host can have seen the request at the latest; 0 when nothing was sent."""
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     outcome: Outcome = Outcome.UNKNOWN
     status: int | None = None

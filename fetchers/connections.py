@@ -127,9 +127,8 @@ class _Connector(TCPConnector):
         dial = DIAL.get()
         began_s = time.monotonic()
         connection = await super().connect(req, traces, timeout)
-        dial.connected_at_s = time.monotonic()
         if dial.tried:
-            dial.connect_s = dial.connected_at_s - began_s - (dial.dns_s or 0.0)
+            dial.connect_s = time.monotonic() - began_s - (dial.dns_s or 0.0)
         if connection.transport is not None:
             peer = connection.transport.get_extra_info("peername")
             dial.remote_address = str(peer[0]) if peer else None

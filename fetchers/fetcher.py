@@ -56,7 +56,8 @@ class Fetcher:
             blocked = dial.blocked and not dial.tried
             attempt.fail(Outcome.BLOCKED_ADDRESS if blocked else of_exception(error), describe(error))
         attempt.total_ms = _since_ms(began_s)
-        attempt.sent_s = dial.connected_at_s
+        answered_ms = attempt.total_ms if attempt.first_byte_ms is None else attempt.first_byte_ms
+        attempt.seen_s = began_s + answered_ms / 1_000
         attempt.remote_address = dial.remote_address
         attempt.dns_ms = None if dial.dns_s is None else dial.dns_s * 1_000
         attempt.connect_ms = None if dial.connect_s is None else dial.connect_s * 1_000

@@ -19,9 +19,9 @@ class Host:
     next_s: float = field(default=0.0)
     """Monotonic time before which no request may start."""
 
-    def keep_apart(self, sent_s: float, delay: timedelta) -> None:
-        """A request was sent at monotonic time ``sent_s``: the next starts a delay later."""
-        self.next_s = max(self.next_s, sent_s + delay.total_seconds())
+    def keep_apart(self, seen_s: float, delay: timedelta) -> None:
+        """The host saw a request at monotonic time ``seen_s`` at the latest: the next starts a delay later."""
+        self.next_s = max(self.next_s, seen_s + delay.total_seconds())
 
 
 class HostTurns:

@@ -30,7 +30,6 @@ class Dial:
     tried: list[str] = field(default_factory=list)
     blocked: list[str] = field(default_factory=list)
     remote_address: str | None = None
-    connected_at_s: float = 0.0
 
 
 DIAL: ContextVar[Dial] = ContextVar("dial")

@@ -119,8 +119,8 @@ class Worker:
                 self._idle.discard(task)
                 self.steps += 1
                 attempt = await self._fetcher.fetch(request)
-                # Connecting took its time: what the host sees is when the request was sent.
-                host.keep_apart(attempt.sent_s, delay)
+                # The host may have seen the request as late as it began to answer.
+                host.keep_apart(attempt.seen_s, delay)
         finally:
             self._idle.discard(task)
         self.steps += 1
