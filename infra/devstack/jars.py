@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
-
-from jgo import resolve
-from jgo.maven import MavenContext
+from typing import TYPE_CHECKING, NamedTuple
 
 from infra.errors import UserError
+
+if TYPE_CHECKING:
+    from jgo.maven import MavenContext
 
 ENDPOINT = "org.apache.kafka:kafka_2.13:4.3.0+org.slf4j:slf4j-nop:1.7.36"
 LOCK = Path(__file__).with_name("kafka.lock.toml")
@@ -76,6 +76,8 @@ def _only_one(directory: Path) -> Iterator[None]:
 
 
 def _fetch_all(jars: list[Jar], directory: Path) -> None:
+    from jgo.maven import MavenContext  # noqa: PLC0415  # half a second, needed once in the life of a cache
+
     print(f"fetching Apache Kafka ({len(jars)} jars) into {directory}, once", file=sys.stderr, flush=True)
     context = MavenContext(repo_cache=directory / ".repository", local_repos=[], timeout=60)
     try:
@@ -90,7 +92,7 @@ def _fetch_all(jars: list[Jar], directory: Path) -> None:
     shutil.rmtree(directory / ".repository", ignore_errors=True)
 
 
-def _fetch(context: MavenContext, jar: Jar, directory: Path) -> None:
+def _fetch(context: "MavenContext", jar: Jar, directory: Path) -> None:
     target = directory / jar.file_name
     if target.is_file() and _sha256(target) == jar.sha256:
         return
@@ -112,6 +114,8 @@ def _sha256(path: Path) -> str:
 
 def write_lock(path: Path = LOCK) -> None:
     """Resolve :data:`ENDPOINT` and write what it needs today."""
+    from jgo import resolve  # noqa: PLC0415  # as above
+
     lines = ["# Written by `python -m infra.devstack.jars`. Every jar of the embedded Kafka.\n"]
     for artifact in resolve(ENDPOINT):
         jar = Jar(artifact.groupId, artifact.artifactId, artifact.version, _sha256(artifact.resolve()))
