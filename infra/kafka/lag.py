@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
 from infra.errors import RetryLater
-from infra.kafka.clients import common_config, is_transient
+from infra.kafka.clients import common_config, consumer_config, is_transient
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
@@ -62,6 +62,9 @@ class LagReader:
     def __init__(self, settings: Settings, only: Mapping[str, tuple[TopicName, ...]] | None = None) -> None:
         self._admin = AdminClient(common_config(settings, "odradek-lag"))
         self._groups = groups(settings) if only is None else only
+        # A consumer that never joins its group, to ask for the group's offsets: the admin client's own call for them
+        # ends the process when the coordinator has moved or is not there yet (librdkafka#5040).
+        self._members = {group: Consumer(consumer_config(settings, "odradek-lag", group)) for group in self._groups}
 
     def read(self, timeout: timedelta = timedelta(seconds=10)) -> Offsets:
         """One look. Raises :class:`infra.errors.RetryLater` when the cluster does not answer in time."""
@@ -76,8 +79,6 @@ class LagReader:
                 time.sleep(0.1)
 
     def _read(self, wait_s: float) -> Offsets:
-        # Committed before ends: what moves in between makes the lag too large, never too small.
-        committed = {group: self._committed(group, wait_s) for group in self._groups}
         wanted = {topic.value for topics in self._groups.values() for topic in topics}
         metadata = self._admin.list_topics(timeout=wait_s)
         places = [
@@ -85,6 +86,8 @@ class LagReader:
             for name in sorted(wanted & set(metadata.topics))
             for partition in metadata.topics[name].partitions
         ]
+        # Committed before ends: what moves in between makes the lag too large, never too small.
+        committed = {group: self._committed(group, places, wait_s) for group in self._groups}
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library has no annotation here
         earliest = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # nor here
         ends, starts = self._offsets(places, latest, wait_s), self._offsets(places, earliest, wait_s)
@@ -94,8 +97,11 @@ class LagReader:
         futures = self._admin.list_offsets(dict.fromkeys(places, spec), request_timeout=wait_s) if places else {}
         return {(place.topic, place.partition): future.result().offset for place, future in futures.items()}
 
-    def _committed(self, group: str, wait_s: float) -> dict[Place, int]:
-        request = [ConsumerGroupTopicPartitions(group)]
-        [future] = self._admin.list_consumer_group_offsets(request, request_timeout=wait_s).values()
-        offsets = future.result().topic_partitions
+    def _committed(self, group: str, places: list[TopicPartition], wait_s: float) -> dict[Place, int]:
+        topics = {topic.value for topic in self._groups[group]}
+        wanted = [TopicPartition(place.topic, place.partition) for place in places if place.topic in topics]
+        offsets = self._members[group].committed(wanted, timeout=wait_s) if wanted else []
+        failed = next((each.error for each in offsets if each.error is not None), None)
+        if failed is not None:
+            raise KafkaException(failed)
         return {(each.topic, each.partition): each.offset for each in offsets if each.offset >= 0}
