@@ -22,7 +22,7 @@ from infra.kafka.changelog import Changelog
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
 from infra.kafka.partition_owner import GroupOffsets, Offsets, PartitionOwner
-from infra.kafka.producer import Producer
+from infra.kafka.producer import Pace, Producer
 from infra.kafka.topics import TopicName
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
@@ -55,10 +55,10 @@ class Frontier:
         )
         self._fetchers = GroupOffsets(context.settings, context.worker, FETCHERS, TopicName.URLS)
         self._clock = Clock()
+        self._pace = Pace()
         self._owned: dict[int, Owned] = {}
         self._finished = 0
-        self._figures: Mapping[str, int] = {}
-        self._positions: Mapping[str, int] = {}
+        self._told: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._commit_at_s = self._expire_at_s = 0.0
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -99,7 +99,7 @@ class Frontier:
         self._producer.poll()
         self._pay()
         self._look_after(time.monotonic())
-        rest_s = self._settings.frontier.cycle.total_seconds() - (time.monotonic() - started_s)
+        rest_s = self._pace.rest_s(len(records)) - (time.monotonic() - started_s)
         if records and rest_s > 0:
             time.sleep(rest_s)
 
@@ -233,8 +233,8 @@ class Frontier:
         return owned.payable
 
     def _tell(self) -> None:
-        """Figures for other threads; the positions first, so that the counts are never older than they."""
-        self._positions = {
+        """Figures for other threads: one assignment, so that whoever reads the positions first has counts as new."""
+        positions = {
             f"{topic}/{number}": offset
             for number, owned in self._owned.items()
             for topic, offset in owned.positions.items()
@@ -246,7 +246,7 @@ class Frontier:
             total["outbox"] += len(owned.publisher)
             total["leased"] += len(owned.partition.leases)
         total["queued"] = sum(value for name, value in total.items() if name.endswith("/queued"))
-        self._figures = total
+        self._told = (positions, total)
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""
@@ -262,8 +262,8 @@ class Frontier:
 
     def counts(self) -> Mapping[str, int]:
         """Figures by name, over its partitions."""
-        return self._figures
+        return self._told[1]
 
     def positions(self) -> Mapping[str, int]:
         """The next offset of each source of each partition."""
-        return self._positions
+        return self._told[0]

@@ -25,6 +25,8 @@ class Figures:
     leased: int
     pages: int
     errors: int
+    refused: int
+    """URLs that were not fetched, by a decision."""
     hosts: int
     rows: int
     stages: Mapping[str, int]
@@ -45,6 +47,7 @@ def figures(crawl: str, beats: Iterable[Heartbeat], offsets: Offsets) -> Figures
         leased=total[f"crawl/{crawl}/leased"],
         pages=total[f"crawl/{crawl}/pages"],
         errors=total[f"crawl/{crawl}/errors"],
+        refused=total[f"crawl/{crawl}/refused"],
         hosts=total["hosts"],
         rows=total["rows_documents"],
         stages=dict(stages),

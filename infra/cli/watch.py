@@ -43,6 +43,7 @@ class Outcome:
             "seconds": round(self.elapsed.total_seconds(), 3),
             "pages": numbers.pages if numbers else 0,
             "errors": numbers.errors if numbers else 0,
+            "refused": numbers.refused if numbers else 0,
             "queued": numbers.queued if numbers else 0,
             "rows": numbers.rows if numbers else 0,
             "stages_restarted": self.restarted,
@@ -50,29 +51,35 @@ class Outcome:
         }
 
     def as_text(self) -> str:
-        """The summary, with a command that shows the result."""
+        """The summary, with commands that show the result."""
         numbers = self.figures
-        pages, errors, queued = (numbers.pages, numbers.errors, numbers.queued) if numbers else (0, 0, 0)
+        pages, errors, refused, queued = (
+            (numbers.pages, numbers.errors, numbers.refused, numbers.queued) if numbers else (0, 0, 0, 0)
+        )
         seconds = max(self.elapsed.total_seconds(), 0.001)
         head = "finished" if self.finished else "interrupted"
         lines = [
-            f"crawl {self.crawl} {head}: {pages:,} pages, {errors:,} errors in {seconds:.1f} s"
-            f" ({pages / seconds:.1f} pages/s)"
+            f"crawl {self.crawl} {head}: {pages:,} pages, {errors:,} errors, {refused:,} URLs refused"
+            f" in {seconds:.1f} s ({pages / seconds:.1f} pages/s)"
         ]
         if not self.finished:
             lines.append(f"{queued:,} URLs wait; go on with: odradek crawl --name {self.crawl} URL")
         lines += [f"stage {stage} ended by itself and was started again" for stage in self.restarted]
-        lines += [
-            f"stage {stage} did not drain; see its log in {self.settings.data_dir}/logs" for stage in self.unclean
-        ]
-        option = (
-            "" if self.settings.data_dir == type(self.settings)().data_dir else f" --data-dir {self.settings.data_dir}"
-        )
+        logs = self.settings.data_dir / "logs"
+        lines += [f"stage {stage} did not drain; see its log in {logs}" for stage in self.unclean]
         # The name of a crawl has no quote in it (schemas.records), and it is the user who runs the command.
-        where = f"crawl = '{self.crawl}'"
-        query = f"SELECT host, count() AS pages FROM documents WHERE {where} GROUP BY host ORDER BY pages DESC"  # noqa: S608
-        lines += ["", "See what was found:", f'  odradek sql{option} "{query}"']
-        return "\n".join(lines)
+        where = f"WHERE crawl = '{self.crawl}'"
+        queries = [f"SELECT host, count() AS pages FROM documents {where} GROUP BY host ORDER BY pages DESC"]  # noqa: S608
+        if errors:
+            queries.append(f"SELECT outcome, status, count() FROM fetches {where} GROUP BY outcome, status")  # noqa: S608
+        if refused:
+            queries.append(f"SELECT reason, count(), any(url) FROM decisions {where} GROUP BY reason")  # noqa: S608
+        return "\n".join([*lines, "", "Ask what was found:", *(f"  {self._sql(query)}" for query in queries)])
+
+    def _sql(self, query: str) -> str:
+        default = type(self.settings).model_fields["data_dir"].default
+        option = "" if self.settings.data_dir == default else f" --data-dir {self.settings.data_dir}"
+        return f'odradek sql{option} "{query}"'
 
 
 def watch(settings: Settings, crawl: str, started_s: float, check: Callable[[], list[str]]) -> Outcome:

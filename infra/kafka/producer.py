@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import NamedTuple
@@ -18,7 +19,10 @@ Delivered = Callable[[KafkaError | None], None]
 Placed = Callable[[int], None]
 Headers = list[tuple[str, str | bytes | None]]
 
-_POLL_EVERY_S = 0.005
+_SHORT_REST_S = 0.002
+_LONG_REST_S = 0.02
+_FEW = 0.5
+"""Records a burst, on average, up to which each goes at once."""
 
 
 class Outbound(NamedTuple):
@@ -51,6 +55,7 @@ class Producer:
         self._client = Client(config | {"delivery.timeout.ms": 0} if patient else config)
         self._limits = {name.value: topic.max_record_bytes for name, topic in all_topics().items()}
         self._waiting = 0
+        self._pending: deque[tuple[Outbound, _Batch]] = deque()
         self._server: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -90,34 +95,36 @@ class Producer:
         batch = _Batch(asyncio.get_running_loop())
         self._waiting += 1
         try:
-            self._serve()
-            for record in records:
-                await self._enqueue(record, batch)
+            self._pending.extend((record, batch) for record in records)
+            if self._server is None or self._server.done():
+                self._server = asyncio.get_running_loop().create_task(self._serve())
             await batch.ended()
         finally:
             self._waiting -= 1
 
-    async def _enqueue(self, record: Outbound, batch: "_Batch") -> None:
-        while True:
+    async def _serve(self) -> None:
+        """Send and poll from the loop as long as anybody waits: no thread, no wake-up for each report."""
+        pace = Pace()
+        while self._waiting:
+            sent = self._send_pending()
+            self._client.poll(0)
+            await asyncio.sleep(pace.rest_s(sent))
+
+    def _send_pending(self) -> int:
+        """Send what waits, as far as the queue takes it; returns how many records."""
+        sent = 0
+        while self._pending:
+            record, batch = self._pending[0]
             try:
                 self.send(record, batch.expect(record.topic))
-                return
             except BufferError:
                 batch.forget()
-                await asyncio.sleep(_POLL_EVERY_S)
+                break
             except (RetryLater, NeverValid) as error:
                 batch.fail(error)
-                return
-
-    def _serve(self) -> None:
-        """Poll from the loop as long as anybody waits: no thread, no wake-up for each report."""
-        if self._server is None or self._server.done():
-            self._server = asyncio.get_running_loop().create_task(self._poll_while_waiting())
-
-    async def _poll_while_waiting(self) -> None:
-        while self._waiting:
-            self._client.poll(0)
-            await asyncio.sleep(_POLL_EVERY_S)
+            self._pending.popleft()
+            sent += 1
+        return sent
 
     def flush(self, timeout: timedelta) -> int:
         """Wait for what is queued; returns how many records are still not acknowledged."""
@@ -132,6 +139,22 @@ def _report(error: KafkaError | None, message: Message, then: Delivered, placed:
     if placed is not None and error is None and offset is not None:
         placed(offset)
     then(error)
+
+
+class Pace:
+    """How long to rest between two bursts of records.
+
+    Each request costs a broker and a consumer the same, whatever it carries. So few records go at once, which is quick,
+    and many go in bursts, which is cheap: nobody notices some milliseconds where hundreds are under way.
+    """
+
+    def __init__(self) -> None:
+        self._recent = 0.0
+
+    def rest_s(self, sent: int) -> float:
+        """The next rest, after a burst of ``sent`` records."""
+        self._recent = 0.8 * self._recent + 0.2 * sent
+        return _SHORT_REST_S if self._recent < _FEW else _LONG_REST_S
 
 
 class _Batch:

@@ -33,8 +33,6 @@ class FrontierSettings(Group):
     """Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
     lease_timeout: timedelta = timedelta(minutes=3)
     """After it, a request that the fetchers have committed without a result is released again."""
-    cycle: timedelta = timedelta(milliseconds=5)
-    """The shortest time between two rounds: what arrives meanwhile shares one transaction."""
     hot_entries: int = Field(default=32, ge=1, le=10_000)
     """URLs of one host that are kept in memory; the others wait on disk."""
     recent_fingerprints: int = Field(default=500_000, ge=0)

@@ -18,7 +18,8 @@ class KafkaSettings(Group):
     heartbeat_interval: timedelta = timedelta(seconds=3)
     queue_mib: int = Field(default=64, ge=1, le=2_048)
     """What a producer may hold that the broker has not taken; full means the stage pauses."""
-    linger: timedelta = timedelta(milliseconds=5)
+    linger: timedelta = timedelta(milliseconds=1)
+    """Short, because the stages send in bursts of their own (see ``infra.kafka.producer.Pace``)."""
     compression: str = "lz4"
     client: dict[str, str] = Field(default={})
     """More librdkafka settings for every client, such as ``security.protocol`` and ``sasl.*``."""
