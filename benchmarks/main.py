@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks.site import Shape
@@ -91,7 +91,7 @@ def cpu_s(pid: int) -> float:
 
 
 def _latency(heartbeats: Heartbeats) -> dict[str, int]:
-    beats = heartbeats.read()
+    beats = heartbeats.read(timedelta(seconds=5))
     heartbeats.close()
     prefix = "fetch_to_row_"
     return {

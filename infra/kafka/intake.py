@@ -35,6 +35,7 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
 _POLL_S = 0.1
+_ROUND_S = 0.005
 _FULL_WAIT_S = 0.5
 _LARGEST_BATCH = 500
 
@@ -82,6 +83,7 @@ class Intake:
         self._stopping = threading.Event()
         self._paused = False
         self._next_commit_s = 0.0
+        self._next_round_s = 0.0
         self._thread = threading.Thread(target=self._run, name=f"intake-{group}", daemon=True)
 
     def start(self, take: Callable[[list[Received]], None], on_change: OnChange) -> None:
@@ -143,6 +145,9 @@ class Intake:
 
     def _step(self) -> None:
         """One round: what is done, what may be committed, what there is room for."""
+        # A round for each record would make the two threads take the interpreter's lock from each other all the time.
+        time.sleep(max(0.0, self._next_round_s - time.monotonic()))
+        self._next_round_s = time.monotonic() + _ROUND_S
         self._apply_finished()
         now_s = time.monotonic()
         if now_s >= self._next_commit_s:

@@ -55,7 +55,7 @@ class Producer:
         self._client = Client(config | {"delivery.timeout.ms": 0} if patient else config)
         self._limits = {name.value: topic.max_record_bytes for name, topic in all_topics().items()}
         self._waiting = 0
-        self._pending: deque[tuple[Outbound, _Batch]] = deque()
+        self._pending: deque[tuple[Outbound, _Batch, Delivered]] = deque()
         self._server: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Producer:
         batch = _Batch(asyncio.get_running_loop())
         self._waiting += 1
         try:
-            self._pending.extend((record, batch) for record in records)
+            self._pending.extend((record, batch, batch.expect(record.topic)) for record in records)
             if self._server is None or self._server.done():
                 self._server = asyncio.get_running_loop().create_task(self._serve())
             await batch.ended()
@@ -114,11 +114,10 @@ class Producer:
         """Send what waits, as far as the queue takes it; returns how many records."""
         sent = 0
         while self._pending:
-            record, batch = self._pending[0]
+            record, batch, then = self._pending[0]
             try:
-                self.send(record, batch.expect(record.topic))
+                self.send(record, then)
             except BufferError:
-                batch.forget()
                 break
             except (RetryLater, NeverValid) as error:
                 batch.fail(error)
@@ -174,9 +173,6 @@ class _Batch:
             self._end()
 
         return then
-
-    def forget(self) -> None:
-        self._left -= 1
 
     def fail(self, error: Exception) -> None:
         self._failure = self._failure or error
