@@ -1,11 +1,13 @@
 """Create the topics, and show where a cluster differs from ``topics.toml``."""
 
+import time
 from datetime import timedelta
 from typing import NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from infra.errors import UserError
@@ -63,7 +65,26 @@ class Topics:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise UserError(f"topic {name} cannot be created: {error.args[0].str()}") from None
+        self._wait_for_leaders([str(topic.topic) for topic in wanted])
         return created
+
+    def _wait_for_leaders(self, names: list[str], within: timedelta = timedelta(seconds=30)) -> None:
+        """Return when every partition answers: a new one has no leader for a moment, and clients trip over it."""
+        counts = self.partition_counts()
+        places = [TopicPartition(name, number) for name in names for number in range(counts.get(name, 0))]
+        deadline = time.monotonic() + within.total_seconds()
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library has no annotation here
+        while True:
+            try:
+                futures = self._client.list_offsets(dict.fromkeys(places, latest), request_timeout=10)
+                for future in futures.values():
+                    future.result()
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise UserError(f"the new topics have no leaders: {error.args[0].str()}") from None
+                time.sleep(0.1)
+            else:
+                return
 
     def drift(self) -> list[Drift]:
         """Where the cluster differs: missing topics, other partition counts, other settings."""
