@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
-from confluent_kafka import KafkaError
-
 from frontier.outbox import Bundle
 from infra.errors import Fatal
 from infra.kafka.producer import Delivered, Outbound, Placed, Producer
@@ -71,7 +69,7 @@ class Publisher:
     def _changed(self, offset: int) -> None:
         self.changelog_end = max(self.changelog_end, offset + 1)
 
-    def _change_done(self, owed: _Owed, error: KafkaError | None) -> None:
+    def _change_done(self, owed: _Owed, error: object) -> None:
         _check(error)
         owed.changes_left -= 1
         if not owed.changes_left:
@@ -83,12 +81,12 @@ class Publisher:
         for record in owed.bundle.rest:
             self._send(record, partial(self._rest_done, owed))
 
-    def _rest_done(self, owed: _Owed, error: KafkaError | None) -> None:
+    def _rest_done(self, owed: _Owed, error: object) -> None:
         _check(error)
         owed.rest_left -= 1
 
 
-def _check(error: KafkaError | None) -> None:
+def _check(error: object) -> None:
     """Deliveries never time out, so an error is final: going on would leave a hole in the changelog."""
     if error is not None:
-        raise Fatal(f"Kafka refuses what the frontier owes: {error.str()}")
+        raise Fatal(f"Kafka refuses what the frontier owes: {error}")
