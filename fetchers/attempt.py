@@ -1,5 +1,6 @@
 """One attempt to fetch one URL: what is known of it, and the records that tell it."""
 
+import itertools
 import secrets
 import time
 from dataclasses import dataclass, field
@@ -9,9 +10,13 @@ from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch, Kind, Page, Request
 
 
+_PROCESS = secrets.token_hex(6)
+_NUMBERS = itertools.count()
+
+
 def new_fetch_id() -> str:
-    """32 hex digits, unique for each attempt; the first twelve are the time in milliseconds, so that ids sort by it."""
-    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+    """32 hex digits, unique for each attempt: milliseconds, so that ids sort by time, the process, a number in it."""
+    return f"{time.time_ns() // 1_000_000:012x}{_PROCESS}{next(_NUMBERS) & 0xFFFF_FFFF:08x}"
 
 
 @dataclass(slots=True)
