@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch, Kind, Page, Request
 
-
 _PROCESS = secrets.token_hex(6)
 _NUMBERS = itertools.count()
 
