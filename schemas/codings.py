@@ -4,12 +4,17 @@ Servers mislabel, double and cut codings, and some send bombs. So the first byte
 label, what can be decoded is kept, and every output is bounded. Nothing here raises.
 """
 
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import brotli
-from backports import zstd
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAX_CODINGS = 2
 """Nobody needs more; a stack of them is a bomb."""
