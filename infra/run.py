@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import entry_points
@@ -46,7 +47,13 @@ def run_stage(name: str, settings: Settings) -> int:
         raise UserError(f"there is no stage {name!r}; there are: {', '.join(sorted(found))}")
     worker = f"{name}-{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings, name, worker)
-    return uvloop.run(_Runner(name, worker, settings).run(found[name].load()))
+    code = uvloop.run(_Runner(name, worker, settings).run(found[name].load()))
+    if code != 0 and any(not each.daemon for each in threading.enumerate() if each is not threading.main_thread()):
+        # A client library's thread that did not end must not keep a failed process from being started again.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    return code
 
 
 class _Runner:

@@ -9,6 +9,7 @@ from infra.telemetry.event import Event, Level
 
 _RETRIES = Counter("odradek_retries_total", "Batches tried again because something outside was in trouble.", ["stage"])
 _DEAD_LETTERS = Counter("odradek_dead_letters_total", "Records that could never succeed.", ["stage", "reason"])
+_REPLACED = Counter("odradek_consumers_replaced_total", "Kafka consumers that crashed and were replaced.", ["group"])
 _READY = Gauge("odradek_ready", "1 while the stage takes work.")
 
 
@@ -95,3 +96,18 @@ class DeadLettered(Event):
 
     def measure(self) -> None:
         _DEAD_LETTERS.labels(self.stage, self.reason).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerReplaced(Event):
+    """A consumer crashed, most often because the broker is away; another takes its place after the wait."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "consumer replaced"
+    group: str
+    attempt: int
+    wait_s: float
+    error: str
+
+    def measure(self) -> None:
+        _REPLACED.labels(self.group).inc()
