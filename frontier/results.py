@@ -8,7 +8,7 @@ from frontier.host import Host
 from frontier.leases import Lease, is_lost
 from frontier.partition import Partition
 from frontier.records import decision, redirect, robots_version
-from frontier.robots import Rules, verdict
+from frontier.robots import Rules, crawl_delay, verdict
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import HostGivenUp, LeaseLost, ResultIgnored, VisitEnded
 from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome, Retry
@@ -113,6 +113,10 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
     if isinstance(found, Rules):
         host.robots[lease.origin] = found
         host.robots_failures = 0
+        # What it asks for counts from this request on.
+        asked = crawl_delay(found, partition.token, partition.settings.longest_crawl_delay)
+        host.delay_s = max(host.delay_s, asked.total_seconds())
+        _keep_delay(host, fetch, now_s)
         partition.memory.put_robots(lease.origin, found)
         partition.memory.send(robots_version(lease.origin, fetch))
         return

@@ -106,7 +106,7 @@ class Frontier:
     def _patience_s(self) -> float:
         """How long to wait for input: until the next host is due, shortly while deliveries are on their way."""
         if any(len(owned.publisher) for owned in self._owned.values()):
-            return 0.001
+            return 0.005
         dues = [due_s for owned in self._owned.values() if (due_s := owned.partition.next_s()) is not None]
         wait_s = min(dues) - self._clock.now_s() if dues else LONGEST_WAIT_S
         return min(max(wait_s, 0.0), LONGEST_WAIT_S)

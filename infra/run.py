@@ -47,7 +47,9 @@ def run_stage(name: str, settings: Settings) -> int:
         raise UserError(f"there is no stage {name!r}; there are: {', '.join(sorted(found))}")
     worker = f"{name}-{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings, name, worker)
-    code = uvloop.run(_Runner(name, worker, settings).run(found[name].load()))
+    # The policy also serves the loops that libraries start in threads of their own.
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    code = asyncio.run(_Runner(name, worker, settings).run(found[name].load()))
     if code != 0 and any(not each.daemon for each in threading.enumerate() if each is not threading.main_thread()):
         # A client library's thread that did not end must not keep a failed process from being started again.
         sys.stdout.flush()
@@ -80,6 +82,8 @@ class _Runner:
             # What lives as long as the process is none of the collector's business.
             gc.collect()
             gc.freeze()
+            # Records are made and dropped by the thousand, and hardly any cycle among them.
+            gc.set_threshold(50_000, 20, 50)
             clean = await self._work(stage)
             return 0 if clean else 1
         except UserError as error:

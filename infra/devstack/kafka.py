@@ -65,7 +65,9 @@ class EmbeddedKafka:
         self._choose_ports()
         config = self._write_config()
         if not (self._dir / "data" / "meta.properties").is_file():
-            self._run_tool(jars, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "-c", str(config))
+            self._run_tool(
+                jars, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "-c", str(config)
+            )
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [_java(), *_JVM, "-cp", jars, "kafka.Kafka", str(config)],

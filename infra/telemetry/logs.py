@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from infra.settings import Settings
+from infra.telemetry.event import write_from
 
 _USERINFO = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)[^\s/@:]*(?::[^\s/@]*)?@")
 _SECRET_NAME = re.compile(r"password|secret|token|authorization|cookie|api_?key", re.IGNORECASE)
@@ -42,6 +43,7 @@ def configure(settings: Settings, stage: str, worker: str) -> None:
         structlog.dev.ConsoleRenderer() if as_text else structlog.processors.JSONRenderer()
     )
     level = getattr(logging, settings.log_level.upper())
+    write_from(settings.log_level)
     structlog.configure(
         processors=[*shared, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
