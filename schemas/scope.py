@@ -1,7 +1,7 @@
 """Scope: which links belong to a crawl. A pure decision, taken before a link is produced and again for redirects."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Literal
@@ -27,28 +27,42 @@ def refusal(crawl: Crawl, source_host: str, target: Url, depth: int) -> Refusal 
     A link stays within the host (or the registrable domain) of the page that holds it, or goes to that of any anchor
     of the crawl. ``prefix`` needs anchors: the target has to begin with one of them.
     """
+    return judge(crawl, source_host, depth)(target)
+
+
+def judge(crawl: Crawl, source_host: str, depth: int) -> Callable[[Url], Refusal | None]:
+    """:func:`refusal` for many targets of one page: what does not depend on the target is looked at once."""
     if crawl.max_depth is not None and depth > crawl.max_depth:
-        return "too_deep"
-    if not _within(crawl, source_host, target):
-        return "out_of_scope"
-    if crawl.exclude and _matches(tuple(crawl.exclude), target.href):
-        return "excluded"
-    if crawl.include and not _matches(tuple(crawl.include), target.href):
-        return "not_included"
-    return None
+        return lambda _target: "too_deep"
+    within = _within(crawl, source_host)
+    exclude = _pattern(tuple(crawl.exclude)) if crawl.exclude else None
+    include = _pattern(tuple(crawl.include)) if crawl.include else None
+
+    def verdict(target: Url) -> Refusal | None:
+        if not within(target):
+            return "out_of_scope"
+        if exclude is not None and exclude.search(target.href) is not None:
+            return "excluded"
+        if include is not None and include.search(target.href) is None:
+            return "not_included"
+        return None
+
+    return verdict
 
 
-def _within(crawl: Crawl, source_host: str, target: Url) -> bool:
+def _within(crawl: Crawl, source_host: str) -> Callable[[Url], bool]:
+    anchors = tuple(crawl.anchors)
     match ScopeKind(crawl.scope):
         case ScopeKind.ANY:
-            return True
+            return lambda _target: True
         case ScopeKind.HOST:
-            return target.host == source_host or target.host in _hosts(tuple(crawl.anchors))
+            hosts = _hosts(anchors)
+            return lambda target: target.host == source_host or target.host in hosts
         case ScopeKind.DOMAIN:
-            domain = registrable_domain(target.host)
-            return domain == registrable_domain(source_host) or domain in _domains(tuple(crawl.anchors))
+            own, domains = registrable_domain(source_host), _domains(anchors)
+            return lambda target: (domain := registrable_domain(target.host)) == own or domain in domains
         case ScopeKind.PREFIX:
-            return target.href.startswith(tuple(crawl.anchors))
+            return lambda target: target.href.startswith(anchors)
 
 
 def broken_pattern(patterns: Sequence[str]) -> str | None:
@@ -74,7 +88,3 @@ def _domains(anchors: Sequence[str]) -> frozenset[str]:
 @lru_cache(maxsize=1_024)
 def _pattern(patterns: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
-
-
-def _matches(patterns: Sequence[str], href: str) -> bool:
-    return _pattern(patterns).search(href) is not None

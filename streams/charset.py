@@ -12,6 +12,7 @@ from resiliparse.parse.encoding import detect_encoding
 
 PRESCAN_BYTES = 16_384
 """The standard asks for 1,024 at the least; real pages put comments and scripts first."""
+DETECT_BYTES = 65_536
 FALLBACK = "windows-1252"
 
 _BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xfe\xff", "utf-16be"), (b"\xff\xfe", "utf-16le"))
@@ -31,7 +32,8 @@ _ATTRIBUTE = re.compile(
     rb"""[\t\n\f\r /]*([^\t\n\f\r /=>][^\t\n\f\r /=>]*)"""
     rb"""(?:[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r >]+)))?"""
 )
-_HINT = re.compile(rb"""<meta[^>]*charset[\t\n\f\r ]*=[\t\n\f\r "']*([A-Za-z0-9._-]+)""", re.IGNORECASE)
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+_HINT = re.compile(rb"""<meta[^>]{0,300}charset[\t\n\f\r ]*=[\t\n\f\r "']*([A-Za-z0-9._-]+)""", re.IGNORECASE)
 _CONTENT_CHARSET = re.compile(
     r"""charset[\t\n\f\r ]*=[\t\n\f\r ]*(?:"([^"]*)"|'([^']*)'|([^\t\n\f\r ;"']+))""", re.IGNORECASE
 )
@@ -63,17 +65,24 @@ def known(label: str | None) -> str | None:
 
 def detect(body: bytes) -> str:
     """The most likely encoding by the bytes themselves."""
-    try:
-        body.decode("ascii")
-    except UnicodeDecodeError:
-        pass
-    else:
+    first = _BEYOND_ASCII.search(body)
+    if first is None:
         return FALLBACK
+    if _is_utf8(body):
+        return "utf-8"
+    # A detector's time grows with what it is given, and what is ASCII tells it nothing.
+    start = max(0, first.start() - 1_000)
+    return _hinted(body) or known(detect_encoding(body[start : start + DETECT_BYTES])) or FALLBACK
+
+
+def _is_utf8(body: bytes) -> bool:
+    """Whether it is UTF-8; a body may be cut within a character, and one page in many has a few bytes gone wrong."""
     try:
-        body.decode("utf-8")
+        codecs.utf_8_decode(body, "strict", False)  # False: more may follow
     except UnicodeDecodeError:
-        return _hinted(body) or known(detect_encoding(body)) or FALLBACK
-    return "utf-8"
+        text = body.decode("utf-8", "replace")
+        return text.count("\ufffd") * 50 < len(body) - len(text)
+    return True
 
 
 def _hinted(body: bytes) -> str | None:

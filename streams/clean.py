@@ -15,6 +15,8 @@ from streams.outlinks import resolve
 VERSION = f"{maintext.NAME}/1"
 MAX_BODY_BYTES = 10 * 2**20
 """Decoded."""
+MAX_TEXT_BYTES = 8 * 2**20
+"""Of a document's text as UTF-8: with its links it must fit into one record."""
 
 
 class Cleaned(NamedTuple):
@@ -53,6 +55,10 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
         content = _html(page, kind, decoded.body, robots_token, forbidden if obey else None)
     else:
         content = _plain(kind, decoded.body)
+    text, encoded = _fit(content.text)
+    flags = [*decoded.flags, *content.flags]
+    if text is not content.text:
+        flags.append("text_cut")
     document = Document(
         fetch_id=page.fetch_id,
         crawl=page.crawl,
@@ -67,12 +73,12 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
         content_type=kind.essence if kind else None,
         charset=content.charset,
         title=content.title,
-        text=content.text,
+        text=text,
         links=list(content.links),
-        content_hash=blake2b(content.text.encode(), digest_size=16).digest(),
+        content_hash=blake2b(encoded, digest_size=16).digest(),
         body_bytes=len(decoded.body),
         cut=page.cut,
-        flags=[*decoded.flags, *content.flags],
+        flags=flags,
         cleaner=VERSION,
         cleaned_at=now,
     )
@@ -96,8 +102,17 @@ def _html(
     return _Content(parsed.title, main, charset, links, follow, tuple(flags))
 
 
+def _fit(text: str) -> tuple[str, bytes]:
+    """The text and its bytes, both cut where they would not fit."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= MAX_TEXT_BYTES:
+        return text, encoded
+    text = encoded[:MAX_TEXT_BYTES].decode("utf-8", "ignore")
+    return text, text.encode()
+
+
 def _plain(kind: MediaType | None, body: bytes) -> _Content:
-    if not is_text(kind):
+    if not is_text(kind, body):
         return _Content(flags=("unsupported_type",))
     text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=False)
     return _Content(text=text, charset=charset)

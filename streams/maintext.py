@@ -3,6 +3,7 @@
 import re
 
 from resiliparse.extract.html2text import extract_plain_text
+from resiliparse.parse.html import HTMLTree
 from selectolax.lexbor import LexborHTMLParser
 
 NAME = "fast"
@@ -29,7 +30,9 @@ def extract(html: str) -> tuple[str, str | None]:
     if tags > MAX_TAGS or (tags > _DEEP_FROM_TAGS and _is_deep(html)):
         return whole(html), "huge"
     try:
-        return str(extract_plain_text(html, main_content=True, alt_texts=False)).strip(), None
+        # Parsed here, because the extractor takes a third longer when it is given a string.
+        text = extract_plain_text(HTMLTree.parse(html), main_content=True, alt_texts=False)
+        return str(text).strip(), None
     except Exception:  # the extractor is native code that met a page nobody thought of
         return whole(html), "extractor_failed"
 

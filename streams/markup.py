@@ -4,13 +4,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from selectolax.lexbor import LexborHTMLParser
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from schemas.url import join
 
 MAX_TITLE_CHARS = 1_000
 
-_DIRECTIVE_AGENTS = ("robots",)
+# One walk over the tree for everything that is looked for.
+_WANTED = "a[href], area[href], base[href], meta[name][content], title"
+_EVERYBODY = "robots"
+_AGENT = re.compile(r"\s*([\w-]+)\s*")
+# Directives that take a value after a colon, where others have the name of an agent before it.
+_VALUED = frozenset(("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"))
 
 
 class Link(NamedTuple):
@@ -24,6 +29,7 @@ class Markup(NamedTuple):
     """One parsed page."""
 
     title: str | None
+    """White space collapsed, at most :data:`MAX_TITLE_CHARS`."""
     base: str
     """What relative references are resolved against (HTML Standard, 2.4.3)."""
     links: list[Link]
@@ -33,44 +39,38 @@ class Markup(NamedTuple):
 
 def read(html: str, url: str, robots_token: str) -> Markup:
     """Read one page that was found at ``url``."""
-    tree = LexborHTMLParser(html)
-    return Markup(
-        title=_title(tree),
-        base=_base(tree, url),
-        links=list(_links(tree)),
-        directives=frozenset(_directives(tree, (*_DIRECTIVE_AGENTS, robots_token.lower()))),
-    )
-
-
-def _title(tree: LexborHTMLParser) -> str | None:
-    for node in tree.css("title"):
-        # An SVG's title is not the page's.
-        if node.parent is None or node.parent.tag == "svg":
-            continue
-        return " ".join(node.text(deep=True).split())[:MAX_TITLE_CHARS] or None
-    return None
-
-
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    node = tree.css_first("base[href]")
-    href = node.attributes.get("href") if node is not None else None
-    return (join(url, href) if href else None) or url
-
-
-def _links(tree: LexborHTMLParser) -> Iterator[Link]:
-    for node in tree.css("a[href], area[href]"):
+    title: str | None = None
+    base: str | None = None
+    links: list[Link] = []
+    directives: set[str] = set()
+    for node in LexborHTMLParser(html).css(_WANTED):
+        tag = node.tag
         attributes = node.attributes
-        href = attributes.get("href")
-        if href is not None:
+        if tag in {"a", "area"}:
             rel = attributes.get("rel")
-            yield Link(href, rel is not None and "nofollow" in rel.lower().split())
+            links.append(Link(attributes["href"] or "", rel is not None and "nofollow" in rel.lower().split()))
+        elif tag == "meta":
+            if (attributes["name"] or "").strip().lower() in (_EVERYBODY, robots_token.lower()):
+                directives.update(_words(attributes["content"] or ""))
+        elif tag == "base":
+            base = base or _base(url, attributes["href"] or "")
+        elif title is None and not _in_drawing(node):
+            title = " ".join(node.text(deep=True).split())[:MAX_TITLE_CHARS]
+    return Markup(title or None, base or url, links, frozenset(directives))
 
 
-def _directives(tree: LexborHTMLParser, agents: tuple[str, ...]) -> Iterator[str]:
-    for node in tree.css("meta[name][content]"):
-        attributes = node.attributes
-        if (attributes.get("name") or "").strip().lower() in agents:
-            yield from _words(attributes.get("content") or "")
+def _in_drawing(node: LexborNode) -> bool:
+    """An SVG's title is not the page's."""
+    parent = node.parent
+    while parent is not None and parent.tag not in {"head", "body", "svg"}:
+        parent = parent.parent
+    return parent is not None and parent.tag == "svg"
+
+
+def _base(url: str, href: str) -> str:
+    """The first base element counts, also when it is of no use (HTML Standard, 4.2.3)."""
+    joined = join(url, href)
+    return url if joined is None or joined.startswith(("data:", "javascript:")) else joined
 
 
 def header_directives(values: Iterable[str], robots_token: str) -> frozenset[str]:
@@ -81,15 +81,12 @@ def header_directives(values: Iterable[str], robots_token: str) -> frozenset[str
     found: set[str] = set()
     for value in values:
         agent, colon, rest = value.partition(":")
-        named = bool(colon) and re.fullmatch(r"[\w-]+", agent.strip()) and agent.strip().lower() not in _VALUED
-        if not named:
+        name = _AGENT.fullmatch(agent) if colon else None
+        if name is None or name[1].lower() in _VALUED:
             found.update(_words(value))
-        elif agent.strip().lower() in (*_DIRECTIVE_AGENTS, robots_token.lower()):
+        elif name[1].lower() in (_EVERYBODY, robots_token.lower()):
             found.update(_words(rest))
     return frozenset(found)
-
-
-_VALUED = ("max-snippet", "max-image-preview", "max-video-preview", "unavailable_after")
 
 
 def _words(text: str) -> Iterator[str]:

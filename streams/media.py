@@ -8,6 +8,13 @@ _WHITESPACE = " \t\n\r"
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _QUOTED_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _HTML = ("text/html", "application/xhtml+xml")
+# How files begin that servers send as text (MIME Sniffing Standard, 6): nothing in them is a link or a sentence.
+_MAGIC = (
+    *(b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"\xff\xd8\xff", b"%PDF-", b"PK\x03\x04", b"\x7fELF"),
+    *(b"OggS\0", b"\x1aE\xdf\xa3", b"wOFF", b"wOF2", b"\0\0\x01\0"),
+)
+_SNIFF_BYTES = 1_445
+_BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 
 
 class MediaType(NamedTuple):
@@ -84,13 +91,15 @@ def in_force(values: Iterable[str]) -> MediaType | None:
 def is_html(kind: MediaType | None, body: bytes) -> bool:
     """Whether to parse as HTML: declared so, or undeclared and it begins like a tag."""
     if kind is not None:
-        return kind.essence in _HTML
-    return body.lstrip()[:1] == b"<"
+        return kind.essence in _HTML and not body.startswith(_MAGIC)
+    return body[:_SNIFF_BYTES].lstrip()[:1] == b"<"
 
 
-def is_text(kind: MediaType | None) -> bool:
+def is_text(kind: MediaType | None, body: bytes) -> bool:
     """Whether the body is text for people or programs, as it is."""
-    if kind is None:
+    if body.startswith(_MAGIC):
         return False
+    if kind is None:
+        return _BINARY.search(body[:_SNIFF_BYTES]) is None
     essence = kind.essence
     return essence.startswith("text/") or essence.endswith(("+xml", "/xml", "/json", "+json"))

@@ -5,14 +5,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.records import Crawl, Links, Page, Reason
-from schemas.scope import refusal
+from schemas.scope import judge
 from schemas.url import InvalidUrl, Url, canonicalize
 from streams.markup import Link
 
 MAX_LINKS = 10_000
-"""Of a document; what follows on the page is left out and flagged."""
-MAX_OUTLINKS = 2_000
-"""Told to the frontier for one page."""
+MAX_LINKS_CHARS = 2**20
+"""Of a document, together; what follows on the page is left out and flagged."""
+_CACHED_HREF_CHARS = 256
+
+# What the URL Standard (4.4) takes away at both ends of a reference before it looks at it.
+_TRIMMED = "".join(map(chr, range(0x21)))
 
 
 class Resolved(NamedTuple):
@@ -22,77 +25,117 @@ class Resolved(NamedTuple):
     follow: list[Url]
     """Without those that the page asks not to be followed."""
     more: bool
-    """Whether the page has more than :data:`MAX_LINKS`."""
+    """Whether the page has more than :data:`MAX_LINKS` or :data:`MAX_LINKS_CHARS`."""
 
 
 def resolve(base: str, links: Iterable[Link]) -> Resolved:
     """The links that can be crawled."""
     # Relative to the base's directory all pages of it share their results: navigation is parsed once for all of them.
-    path = base.partition("?")[0]
+    path = base.partition("#")[0].partition("?")[0]
     directory = path[: path.rindex("/") + 1] if path.count("/") > 2 else base
-    found: dict[Url, bool] = {}
+    found: dict[str, Url] = {}
+    follow: dict[str, Url] = {}
+    room_chars = MAX_LINKS_CHARS
+    more = False
     for href, nofollow in links:
-        url = _canonical(href, base if href[:1] in ("", "?", "#") else directory)
+        reference = href.strip(_TRIMMED)
+        url = _url(reference, base if _needs_whole_base(reference) else directory)
         if url is None:
             continue
-        if url not in found and len(found) >= MAX_LINKS:
-            return Resolved(list(found), [each for each, follow in found.items() if follow], more=True)
-        found[url] = found.get(url, False) or not nofollow
-    return Resolved(list(found), [url for url, follow in found.items() if follow], more=False)
+        if url.href not in found:
+            room_chars -= len(url.href)
+            if len(found) >= MAX_LINKS or room_chars < 0:
+                more = True
+                break
+            found[url.href] = url
+        if not nofollow:
+            follow.setdefault(url.href, url)
+    return Resolved(list(found.values()), list(follow.values()), more)
 
 
-@lru_cache(maxsize=65_536)
-def _canonical(href: str, base: str) -> Url | None:
+def _needs_whole_base(reference: str) -> bool:
+    """Whether more of the base matters than its directory: for an empty path, and behind a scheme without slashes."""
+    first = reference[:1]
+    return first in "?#" or (first in "hH" and reference[:4].lower() == "http" and "//" not in reference[:8])
+
+
+def _url(reference: str, base: str) -> Url | None:
+    # Long ones are hardly ever repeated, and would fill the memory.
+    return _cached(reference, base) if len(reference) <= _CACHED_HREF_CHARS else _parsed(reference, base)
+
+
+def _parsed(reference: str, base: str) -> Url | None:
     try:
-        return canonicalize(href, base)
+        return canonicalize(reference, base)
     except InvalidUrl:
         return None
+
+
+_cached = lru_cache(maxsize=32_768)(_parsed)
 
 
 class Recent:
     """The (crawl, URL) pairs that were told lately: two generations, so memory is bounded and nothing is evicted early.
 
-    Only what the broker has acknowledged may be added: otherwise a crash in between would lose a link.
+    Only what the broker has acknowledged may be added: otherwise a crash in between would lose a link. It holds hashes
+    of 64 bits under a key of this process: with a million of them one link in 18 trillion is taken for another.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._young: set[tuple[str, str]] = set()
-        self._old: set[tuple[str, str]] = set()
+        self._young: set[int] = set()
+        self._old: set[int] = set()
 
-    def __contains__(self, key: tuple[str, str]) -> bool:
+    def __contains__(self, key: int) -> bool:
         return key in self._young or key in self._old
 
-    def add(self, keys: Iterable[tuple[str, str]]) -> None:
+    def add(self, keys: Iterable[int]) -> None:
         """Remember acknowledged pairs."""
         self._young.update(keys)
         if len(self._young) > self._size:
             self._old, self._young = self._young, set()
 
 
+def key(crawl: str, href: str) -> int:
+    """What :class:`Recent` knows a URL of a crawl by."""
+    return hash((crawl, href))
+
+
 class Outlinks(NamedTuple):
     """What one page gives the frontier, and what was left out."""
 
     records: list[Links]
+    keys: list[int]
+    """Of the URLs in the records."""
     out_of_scope: int
     told_before: int
+    over_limit: int
 
 
-def select(crawl: Crawl, page: Page, urls: Iterable[Url], recent: Recent) -> Outlinks:
-    """One record for each host, in the order in which the page names the hosts."""
+def select(crawl: Crawl, page: Page, urls: Iterable[Url], told: Recent, *, pending: set[int], limit: int) -> Outlinks:
+    """One record for each host, in the order in which the page names the hosts; ``limit`` URLs at the most.
+
+    ``pending`` holds what goes out in the same delivery: nothing of it is told again, since it succeeds or is repeated
+    as a whole.
+    """
     hosts: dict[str, list[str]] = {}
-    out_of_scope = told_before = told = 0
+    keys: list[int] = []
+    out_of_scope = told_before = over_limit = 0
     depth = page.depth + 1
+    refusal = judge(crawl, page.host, depth)
     for url in urls:
-        if (crawl.name, url.href) in recent:
+        known = key(crawl.name, url.href)
+        if known in told or known in pending:
             told_before += 1
-        elif told >= MAX_OUTLINKS or refusal(crawl, page.host, url, depth) is not None:
+        elif refusal(url) is not None:
             out_of_scope += 1
+        elif len(keys) >= limit:
+            over_limit += 1
         else:
-            told += 1
+            keys.append(known)
             hosts.setdefault(url.host, []).append(url.href)
     records = [
         Links(crawl=crawl.name, host=host, reason=Reason.LINK, depth=depth, parent=page.url, urls=found)
         for host, found in hosts.items()
     ]
-    return Outlinks(records, out_of_scope, told_before)
+    return Outlinks(records, keys, out_of_scope, told_before, over_limit)

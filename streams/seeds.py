@@ -1,10 +1,12 @@
 """From what anybody wrote to ``seeds`` to a canonical URL for the frontier.
 
-A seed is a URL as plain UTF-8 text (a bare host name gets ``https://``), a JSON object with the fields of
-:class:`schemas.records.Seed`, or Avro single-object encoding of it. Fields that a seed does not have are an error,
-since whoever writes ``depth`` expects it to matter.
+A seed is a URL as plain UTF-8 text, a JSON object with the fields of :class:`schemas.records.Seed`, a JSON string, or
+Avro single-object encoding. Be liberal in what costs nothing: white space and a byte order mark around it, and a bare
+host name such as ``example.org/x``, which gets ``https://``. Be strict where it would mislead: a field that a seed does
+not have is an error, since whoever writes ``depth`` expects it to matter, and so are two URLs in one record.
 """
 
+import json
 import re
 
 from pydantic import ValidationError
@@ -14,34 +16,48 @@ from schemas.records import Links, Reason, Seed
 from schemas.url import InvalidUrl, Url, canonicalize
 from schemas.wire import MARKER, Undecodable, decode
 
-_BARE_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,}(?::\d+)?(?:/\S*)?")
+_BARE_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,63}(?::\d{1,5})?(?:[/?#]\S*)?")
+_BOM = b"\xef\xbb\xbf"
 
 
 def read(value: bytes | None) -> Seed:
     """The seed in a record's value. Raises :class:`NeverValid` with what is wrong with it."""
-    if not value or not value.strip():
-        raise NeverValid("empty_seed", "the record has no value; a seed is a URL, a JSON object or Avro")
-    if value.startswith(MARKER):
+    if value is not None and value.startswith(MARKER):
         try:
             return decode(Seed, value)
         except Undecodable as error:
             raise NeverValid("bad_avro", str(error)) from None
-    if value.lstrip()[:1] == b"{":
-        return _json(value)
+    trimmed = (value or b"").strip().removeprefix(_BOM).strip()
+    if not trimmed:
+        raise NeverValid("empty_seed", "the record has no value; a seed is a URL, a JSON object or Avro")
+    if trimmed[:1] == b"{":
+        return _json(trimmed)
+    return Seed(url=_address(_text(trimmed)))
+
+
+def _text(value: bytes) -> str:
     try:
-        text = value.decode("utf-8").strip().lstrip("\ufeff")
-    except UnicodeDecodeError:
+        text = json.loads(value) if value[:1] == b'"' else value.decode("utf-8")
+    except (UnicodeDecodeError, ValueError):
         raise NeverValid("bad_text", "the value is neither UTF-8 text, nor JSON, nor Avro") from None
-    return Seed(url=f"https://{text}" if _BARE_HOST.fullmatch(text) else text)
+    text = str(text).strip()
+    if "\n" in text or "\r" in text:
+        raise NeverValid("bad_text", "the value has more than one line: write one record for each URL")
+    return text
 
 
 def _json(value: bytes) -> Seed:
     try:
-        return Seed.model_validate_json(value)
+        seed = Seed.model_validate_json(value)
     except ValidationError as error:
         [first, *_] = error.errors(include_url=False, include_input=False)
-        where = ".".join(map(str, first["loc"]))
+        where = ".".join(map(str, first["loc"]))[:100]
         raise NeverValid("bad_json", f"{where}: {first['msg']}" if where else str(first["msg"])) from None
+    return seed.model_copy(update={"url": _address(seed.url.strip())})
+
+
+def _address(text: str) -> str:
+    return f"https://{text}" if _BARE_HOST.fullmatch(text) else text
 
 
 def to_url(seed: Seed) -> Url:

@@ -8,19 +8,22 @@ from datetime import UTC, datetime, timedelta
 from infra.agents import Agent, AgentWorker
 from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
-from infra.kafka.producer import Outbound, Producer
+from infra.kafka.producer import Headers, Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, read, trace_of
 from infra.telemetry.vocabulary.streams import PageCleaned, SeedAccepted
-from schemas.records import Links, Page
+from schemas.records import Crawl, Document, Links, Page
+from schemas.url import url_id
 from schemas.wire import Undecodable, decode, encode
 from streams import seeds
 from streams.clean import clean
-from streams.outlinks import Recent, select
+from streams.outlinks import Outlinks, Recent, select
 
 GROUP = "odradek-streams"
+DELIVERY_BYTES = 16 * 2**20
+"""Of documents that wait for their batch to be delivered; a batch with more goes out in parts."""
 
 
 class Streams:
@@ -32,6 +35,8 @@ class Streams:
         self._producer = Producer(context.settings, f"{context.worker}-producer")
         settings = context.settings.streams
         self._recent = Recent(settings.recent_links)
+        self._max_outlinks = settings.max_outlinks
+        self._defined: set[str] = set()
         self._counts: Counter[str] = Counter()
         self._worker = AgentWorker(
             context,
@@ -56,48 +61,62 @@ class Streams:
         self._producer.flush(timedelta(seconds=5))
 
     async def _seeds(self, batch: Sequence[Inbound]) -> None:
+        """Read the seeds; the links of all are with the broker when this returns."""
         out: list[Outbound] = []
+        accepted: list[tuple[SeedAccepted, Trace]] = []
         for record in batch:
             seed = seeds.read(record.value)
             url = seeds.to_url(seed)
-            trace = read(record.headers)
-            links = seeds.links(seed, url)
-            out.append(_links_record(links, trace.child() if trace else None))
-            emit(SeedAccepted(seed.crawl, url.href), trace)
+            trace = read(record.headers) or trace_of(seed.crawl, url_id(url.href), 0)
+            out.append(_links_record(seeds.links(seed, url), [trace.child().header()]))
+            accepted.append((SeedAccepted(seed.crawl, url.href), trace))
         await self._producer.deliver(out)
+        for event, trace in accepted:
+            emit(event, trace)
         self._counts["seeds"] += len(batch)
 
     async def _pages(self, batch: Sequence[Inbound]) -> None:
         """Clean the pages; every link and document is with the broker when this returns."""
-        out: list[Outbound] = []
-        told: list[tuple[str, str]] = []
+        delivery = _Delivery()
         for record in batch:
             try:
                 page = decode(Page, record.value)
             except Undecodable as error:
                 raise NeverValid("bad_page", str(error)) from None
-            crawl = self._control.crawl(page.crawl)
-            trace = read(record.headers) or trace_of(page.crawl, page.url_id, page.visit)
-            document, follow = clean(page, self._token, obey=crawl.follow_robots, now=datetime.now(UTC))
-            outlinks = select(crawl, page, follow, self._recent)
-            out.append(
-                Outbound(TopicName.DOCUMENTS, page.url_id, encode(document), [trace.child().header()]),
-            )
-            for links in outlinks.records:
-                out.append(_links_record(links, None))
-                told += [(links.crawl, url) for url in links.urls]
-            self._count(outlinks.records, outlinks.out_of_scope, outlinks.told_before)
-            emit(PageCleaned(page.url, len(document.text), len(document.links), tuple(document.flags)), trace)
-            # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
-            await asyncio.sleep(0)
-        await self._producer.deliver(out)
-        self._recent.add(told)
-        self._counts["documents"] += len(batch)
+            await self._clean(page, read(record.headers), delivery)
+            if delivery.size_bytes > DELIVERY_BYTES:
+                await self._deliver(delivery)
+                delivery = _Delivery()
+        await self._deliver(delivery)
 
-    def _count(self, records: list[Links], out_of_scope: int, told_before: int) -> None:
-        self._counts["links"] += sum(len(links.urls) for links in records)
-        self._counts["links_out_of_scope"] += out_of_scope
-        self._counts["links_told_before"] += told_before
+    async def _clean(self, page: Page, trace: Trace | None, delivery: "_Delivery") -> None:
+        crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
+        document, follow = clean(page, self._token, obey=crawl.follow_robots, now=datetime.now(UTC))
+        links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
+        if links.over_limit:
+            document.flags.append("too_many_outlinks")
+        delivery.add(document, links, trace or trace_of(page.crawl, page.url_id, page.visit))
+        # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
+        await asyncio.sleep(0)
+
+    async def _ask(self, name: str) -> Crawl:
+        """A crawl that is met for the first time: looking for its definition may wait for Kafka."""
+        crawl = await asyncio.to_thread(self._control.crawl, name)
+        self._defined.add(name)
+        return crawl
+
+    async def _deliver(self, delivery: "_Delivery") -> None:
+        await self._producer.deliver(delivery.records)
+        # Only now: a link that the broker does not have must be told again.
+        self._recent.add(delivery.told)
+        for event, trace in delivery.cleaned:
+            emit(event, trace)
+            self._counts.update(
+                documents=1,
+                links=event.told,
+                dropped_seen=event.told_before,
+                dropped_scope=event.out_of_scope + event.over_limit,
+            )
 
     def ready(self) -> bool:
         """Whether it takes work."""
@@ -112,7 +131,7 @@ class Streams:
         return self._worker.partitions()
 
     def counts(self) -> Mapping[str, int]:
-        """Seeds, documents and links since the start."""
+        """Since the start: ``seeds``, ``documents``, ``links`` told, links ``dropped_seen`` and ``dropped_scope``."""
         return self._counts
 
     def positions(self) -> Mapping[str, int]:
@@ -120,6 +139,35 @@ class Streams:
         return {}
 
 
-def _links_record(links: Links, trace: Trace | None) -> Outbound:
-    headers = [trace.header()] if trace else []
+class _Delivery:
+    """What a batch of pages gives, until the broker has it."""
+
+    def __init__(self) -> None:
+        self.records: list[Outbound] = []
+        self.told: set[int] = set()
+        self.cleaned: list[tuple[PageCleaned, Trace]] = []
+        self.size_bytes = 0
+
+    def add(self, document: Document, links: Outlinks, trace: Trace) -> None:
+        """One page's document and links."""
+        value = encode(document)
+        self.size_bytes += len(value)
+        self.records.append(Outbound(TopicName.DOCUMENTS, document.url_id, value, [trace.child().header()]))
+        # A link's trace is that of its own visit, which the frontier begins.
+        self.records += [_links_record(each, []) for each in links.records]
+        self.told.update(links.keys)
+        event = PageCleaned(
+            document.url,
+            len(document.text),
+            len(document.links),
+            told=len(links.keys),
+            told_before=links.told_before,
+            out_of_scope=links.out_of_scope,
+            over_limit=links.over_limit,
+            flags=tuple(document.flags),
+        )
+        self.cleaned.append((event, trace))
+
+
+def _links_record(links: Links, headers: Headers) -> Outbound:
     return Outbound(TopicName.LINKS, links.host.encode(), encode(links), headers)

@@ -142,6 +142,8 @@ class _Consumer:
             if start.done():
                 if (error := self._why_not_started(start)) is not None:
                     return error
+                # Faust's statistics of each record are a tenth of its cost, and nobody reads them.
+                self._app.sensors.remove(self._app.monitor)
                 self._started = True
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             if not crashed.done():

@@ -16,5 +16,7 @@ class StreamSettings(Group):
     """The longest a page waits for its batch to fill."""
     batch_seeds: int = Field(default=200, ge=1, le=10_000)
     recent_links: int = Field(default=100_000, ge=0, le=10_000_000)
-    """Links that each worker remembers, so that a site's navigation is told to the frontier once (about 200 bytes each,
+    """Links that each worker remembers, so that a site's navigation is told to the frontier once (about 100 bytes each,
     twice)."""
+    max_outlinks: int = Field(default=1_000, ge=0, le=10_000)
+    """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""

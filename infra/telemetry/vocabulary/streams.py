@@ -9,6 +9,7 @@ from infra.telemetry.event import Event, Level
 
 _SEEDS = Counter("odradek_seeds_total", "Seeds accepted.")
 _PAGES = Counter("odradek_pages_cleaned_total", "Pages turned into documents.")
+_LINKS = Counter("odradek_outlinks_total", "Links of pages, by what became of them.", ["fate"])
 _FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do as it should.", ["flag"])
 _TEXT = Histogram(
     "odradek_document_text_characters", "Length of the main text.", buckets=(0, 100, 1_000, 5_000, 20_000, 100_000)
@@ -19,6 +20,7 @@ _TEXT = Histogram(
 class SeedAccepted(Event):
     """A seed is a crawlable URL and was handed on."""
 
+    level: ClassVar[Level | None] = "debug"
     name: ClassVar[str] = "seed accepted"
     crawl: str
     url: str
@@ -29,17 +31,25 @@ class SeedAccepted(Event):
 
 @dataclass(frozen=True, slots=True)
 class PageCleaned(Event):
-    """A page became a document."""
+    """A page became a document, and its links were handed on; the broker has all of it."""
 
     level: ClassVar[Level | None] = "debug"
     name: ClassVar[str] = "page cleaned"
     url: str
     characters: int
     links: int
+    told: int
+    told_before: int
+    out_of_scope: int
+    over_limit: int
     flags: tuple[str, ...]
 
     def measure(self) -> None:
         _PAGES.inc()
         _TEXT.observe(self.characters)
+        _LINKS.labels("told").inc(self.told)
+        _LINKS.labels("told_before").inc(self.told_before)
+        _LINKS.labels("out_of_scope").inc(self.out_of_scope)
+        _LINKS.labels("over_limit").inc(self.over_limit)
         for flag in self.flags:
             _FLAGS.labels(flag).inc()

@@ -1,0 +1,172 @@
+"""What a page costs in the streams: by step in this process, and as a whole in a real stage behind a real Kafka.
+
+    python -m benchmarks.streams [--pages 5000] [--steps]
+
+The whole is user and system time of the stage's process from the first document to the last, start-up left out.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from benchmarks.site import Shape, page
+from infra.devstack.kafka import EmbeddedKafka
+from infra.kafka.admin import Topics
+from infra.kafka.control import definition
+from infra.kafka.lag import LagReader
+from infra.kafka.producer import Outbound, Producer
+from infra.kafka.topics import TopicName
+from infra.settings import Settings
+from schemas.codings import undo
+from schemas.records import Crawl, Page
+from schemas.url import url_id
+from schemas.wire import decode, encode
+from streams import charset, maintext, markup, outlinks
+from streams.clean import clean
+
+RESULT = Path("build/bench/streams.json")
+SHAPE = Shape(50, 400, gzipped=True)
+PORT = 8080
+GROUP = {"odradek-streams": (TopicName.PAGES,)}
+_TICKS = os.sysconf("SC_CLK_TCK")
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n\r\n"
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    options.add_argument("--pages", type=int, default=5_000)
+    options.add_argument("--steps", action="store_true", help="only the steps, without Kafka")
+    chosen = options.parse_args()
+    result: dict[str, object] = {"steps_us": steps()}
+    if not chosen.steps:
+        result |= whole(chosen.pages)
+    RESULT.parent.mkdir(parents=True, exist_ok=True)
+    RESULT.write_text(json.dumps(result, indent=2) + "\n")
+    print(json.dumps(result, indent=2))
+
+
+def crawl() -> Crawl:
+    """The crawl that the pages belong to: all hosts are in scope."""
+    return Crawl(name="bench", anchors=SHAPE.seeds(PORT), created_at=datetime.now(UTC))
+
+
+def pages(count: int) -> Iterator[Page]:
+    """Pages of 20 kB with 50 links, as a fetcher would pass them on."""
+    for number in range(count):
+        host, path = SHAPE.host(number // SHAPE.pages_per_host % SHAPE.hosts), number % SHAPE.pages_per_host
+        url = f"http://{host}:{PORT}/{path}"
+        yield Page(
+            fetch_id=f"{number:032x}", crawl="bench", url=url, url_id=url_id(url), host=f"{host}:{PORT}", visit=0,
+            depth=0, hops=0, parent=None, fetched_at=datetime.now(UTC), status=200, head=_HEAD,
+            body=gzip.compress(page(SHAPE, number // SHAPE.pages_per_host, path, PORT), 6), cut=None,
+        )  # fmt: skip
+
+
+def steps() -> dict[str, float]:
+    """CPU microseconds of each step for one page, the best of five rounds."""
+    raw = list(pages(200))
+    definition_of_crawl, now = crawl(), datetime.now(UTC)
+    coded = [encode(each) for each in raw]
+    bodies = [undo(each.body, ["gzip"], 10**7).body for each in raw]
+    texts = [charset.decode(body, "utf-8", html=True).text for body in bodies]
+    parsed = [markup.read(text, each.url, "odradek") for text, each in zip(texts, raw, strict=True)]
+    cleaned = [clean(each, "odradek", obey=True, now=now) for each in raw]
+
+    def select(number: int) -> None:
+        told = outlinks.Recent(0)
+        outlinks.select(
+            definition_of_crawl, raw[number], cleaned[number].follow, told, pending=set(), limit=1_000
+        )  # fmt: skip
+
+    return {
+        "avro in": _best(lambda value: decode(Page, value), coded),
+        "content coding": _best(lambda each: undo(each.body, ["gzip"], 10**7), raw),
+        "charset": _best(lambda body: charset.decode(body, "utf-8", html=True), bodies),
+        "links and title": _best(lambda text: markup.read(text, raw[0].url, "odradek"), texts),
+        "resolve": _best(lambda each: outlinks.resolve(each.base, each.links), parsed),
+        "main text": _best(maintext.extract, texts),
+        "clean (all of it)": _best(lambda each: clean(each, "odradek", obey=True, now=now), raw),
+        "select": _best(select, range(len(raw))),
+        "avro out": _best(lambda each: encode(each.document), cleaned),
+    }
+
+
+def _best(step: Callable[[T], object], inputs: Sequence[T]) -> float:
+    best_s = float("inf")
+    for _ in range(5):
+        start_s = time.thread_time()
+        for each in inputs:
+            step(each)
+        best_s = min(best_s, time.thread_time() - start_s)
+    return round(best_s / len(inputs) * 1e6, 1)
+
+
+def whole(count: int) -> dict[str, object]:
+    """The stage with ``count`` pages waiting for it."""
+    with tempfile.TemporaryDirectory() as directory, EmbeddedKafka(Path(directory) / "kafka") as broker:
+        settings = Settings(data_dir=Path(directory), kafka_bootstrap_servers=broker.bootstrap_servers)
+        Topics(settings).create()
+        _fill(settings, count)
+        lag = LagReader(settings, GROUP)
+        with _stage(settings) as pid:
+            first, cpu_s, start_s = count, 0.0, 0.0
+            while (left := lag.read().lag("odradek-streams")[TopicName.PAGES]) > 0:
+                if left < count and not cpu_s:
+                    first, cpu_s, start_s = left, _cpu_s(pid), time.monotonic()
+                time.sleep(0.2)
+            per_1000 = 1_000 / max(1, first)
+            return {
+                "pages": first,
+                "cpu_s_per_1000_pages": round((_cpu_s(pid) - cpu_s) * per_1000, 3),
+                "pages_per_s": round(first / (time.monotonic() - start_s), 1),
+            }
+
+
+def _fill(settings: Settings, count: int) -> None:
+    producer = Producer(settings, "bench")
+    producer.send(definition(crawl()), lambda _error: None)
+    for each in pages(count):
+        while True:
+            try:
+                producer.send(Outbound(TopicName.PAGES, each.url_id, encode(each)), lambda _error: None)
+                break
+            except BufferError:
+                producer.poll(timedelta(milliseconds=50))
+    producer.flush(timedelta(seconds=60))
+
+
+@contextmanager
+def _stage(settings: Settings) -> Iterator[int]:
+    environment = os.environ | {
+        "KAFKA_BOOTSTRAP_SERVERS": settings.kafka_bootstrap_servers or "",
+        "ODRADEK_DATA_DIR": str(settings.data_dir),
+        "ODRADEK_LOG_LEVEL": "warning",
+    }
+    process = subprocess.Popen([sys.executable, "-m", "infra.cli", "run", "streams"], env=environment)
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait(40)
+
+
+def _cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS
+
+
+if __name__ == "__main__":
+    main()
