@@ -1,0 +1,81 @@
+"""What a second terminal sees while a crawl runs."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from product import ODRADEK, STAGES, Crawl, crawl, sql
+
+
+def status(data_dir: Path) -> dict[str, Any]:
+    """What ``odradek status`` says."""
+    environment = {**os.environ, "ODRADEK_DATA_DIR": str(data_dir)}
+    done = subprocess.run([*ODRADEK, "status", "--json"], capture_output=True, text=True, check=False, env=environment)
+    found: dict[str, Any] = json.loads(done.stdout or "{}")
+    return found
+
+
+def ready(data_dir: Path) -> dict[str, dict[str, Any]]:
+    """The workers that take work, by stage."""
+    return {each["stage"]: each for each in status(data_dir).get("workers", []) if each["ready"]}
+
+
+def get(url: str) -> str:
+    """The body of a page that answers 200."""
+    with urlopen(url, timeout=10) as response:
+        return str(response.read().decode())
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Crawl]:
+    """A crawl of the demo site, slow enough to be looked at."""
+    with crawl(tmp_path, "--delay", "1") as it:
+        it.wait_until(lambda: (tmp_path / "kafka.endpoint").is_file() and set(ready(tmp_path)) == set(STAGES))
+        yield it
+
+
+@pytest.mark.timeout(200)
+def test_a_running_crawl_can_be_watched_and_asked(running: Crawl) -> None:
+    """Status, health, metrics, SQL and new seeds work beside a running crawl; a second crawl is refused; it drains."""
+    data_dir = running.data_dir
+    workers = ready(data_dir)
+    for worker in workers.values():
+        assert get(f"{worker['url']}/livez") == "alive\n"
+        assert get(f"{worker['url']}/readyz") == "ready\n"
+        assert "odradek_ready 1.0" in get(f"{worker['url']}/metrics")
+    assert sorted(workers["frontier"]["partitions"]) == list(range(8))
+    running.wait_until(lambda: sql(data_dir, "SELECT count() AS n FROM documents")[0]["n"] > 0)
+    second = subprocess.run(
+        [*ODRADEK, "crawl", "--data-dir", str(data_dir)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert second.returncode == 2
+    assert "another crawl runs" in second.stderr
+    environment = {**os.environ, "ODRADEK_DATA_DIR": str(data_dir)}
+    seeded = subprocess.run(
+        [*ODRADEK, "seed", "http://127.0.0.1:81/"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert seeded.stdout == "1 seed for crawl default\n"
+    running.wait_until(lambda: _outcomes(data_dir, "default") != set())
+    code, summary = running.interrupt()
+    assert code == 130
+    assert summary["stages_not_drained"] == []
+
+
+def _outcomes(data_dir: Path, crawl_name: str) -> set[str]:
+    return {row["outcome"] for row in sql(data_dir, f"SELECT outcome FROM fetches WHERE crawl = '{crawl_name}'")}
+
+
+@pytest.mark.timeout(200)
+def test_a_trace_leads_from_the_seed_to_the_row(running: Crawl) -> None:
+    """The trace id of a row is that of its seed in the log of the streams."""
+    data_dir = running.data_dir
+    running.wait_until(lambda: sql(data_dir, "SELECT count() AS n FROM documents WHERE depth = 0")[0]["n"] > 0)
+    [row] = sql(data_dir, "SELECT url, trace_id FROM documents WHERE depth = 0")
+    lines = [json.loads(line) for line in (data_dir / "logs" / "streams.log").read_text().splitlines()]
+    accepted = [line for line in lines if line["event"] == "seed accepted" and line["url"] == row["url"]]
+    assert [line["trace_id"] for line in accepted] == [row["trace_id"]]
