@@ -11,7 +11,7 @@ from frontier.entry import Entry, Fate, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
 from frontier.memory import Memory
-from frontier.records import decision, page_request, robots_request
+from frontier.records import decision, page_request, robots_request, trace
 from frontier.robots import Rules, allows, crawl_delay, unpack
 from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
@@ -209,7 +209,7 @@ class Partition:
         host.outstanding += 1
         host.next_s = now_s + host.delay_s
         self.memory.send(page_request(entry, delay, rules.version if rules else None))
-        emit(UrlReleased(robots=False))
+        emit(UrlReleased(entry.url, robots=False), trace(entry))
 
     def _ask_robots(self, host: Host, origin: str, crawl: Crawl, now_s: float) -> None:
         delay = self.delay(host, crawl, None)
@@ -220,7 +220,7 @@ class Partition:
         host.outstanding += 1
         host.next_s = now_s + host.delay_s
         self.memory.send(robots_request(name, crawl.name, host.name, url, (hops, delay)))
-        emit(UrlReleased(robots=True))
+        emit(UrlReleased(url, robots=True))
 
     def refuse(self, entry: Entry, reason: str) -> None:
         """A URL will not be fetched; the world is told, save for budgets, which would tell of every URL left."""

@@ -33,8 +33,8 @@ def get(url: str) -> str:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Crawl]:
-    """A crawl of the demo site, slow enough to be looked at."""
-    with crawl(tmp_path, "--delay", "1") as it:
+    """A crawl of the demo site, slow enough to be looked at, that writes all that happens."""
+    with crawl(tmp_path, "--delay", "1", environment={"ODRADEK_LOG_LEVEL": "debug"}) as it:
         it.wait_until(lambda: (tmp_path / "kafka.endpoint").is_file() and set(ready(tmp_path)) == set(STAGES))
         yield it
 
@@ -72,10 +72,14 @@ def _outcomes(data_dir: Path, crawl_name: str) -> set[str]:
 
 @pytest.mark.timeout(200)
 def test_a_trace_leads_from_the_seed_to_the_row(running: Crawl) -> None:
-    """The trace id of a row is that of its seed in the log of the streams."""
+    """The trace id of a row is that of its seed, its release, its fetch and its cleaning, in the logs of the stages."""
     data_dir = running.data_dir
     running.wait_until(lambda: sql(data_dir, "SELECT count() AS n FROM documents WHERE depth = 0")[0]["n"] > 0)
     [row] = sql(data_dir, "SELECT url, trace_id FROM documents WHERE depth = 0")
-    lines = [json.loads(line) for line in (data_dir / "logs" / "streams.log").read_text().splitlines()]
-    accepted = [line for line in lines if line["event"] == "seed accepted" and line["url"] == row["url"]]
-    assert [line["trace_id"] for line in accepted] == [row["trace_id"]]
+    told = {
+        line["event"]
+        for stage in ("streams", "frontier", "fetchers")
+        for line in map(json.loads, (data_dir / "logs" / f"{stage}.log").read_text().splitlines())
+        if line.get("trace_id") == row["trace_id"] and line.get("url") == row["url"] and line.get("span_id")
+    }
+    assert told >= {"seed accepted", "url released", "url fetched", "page cleaned"}

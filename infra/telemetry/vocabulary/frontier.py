@@ -34,8 +34,9 @@ class LinksAdmitted(Event):
 class UrlReleased(Event):
     """A request was released."""
 
-    level: ClassVar[Level | None] = None
+    level: ClassVar[Level | None] = "debug"
     name: ClassVar[str] = "url released"
+    url: str
     robots: bool
 
     def measure(self) -> None:
