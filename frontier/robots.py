@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from datetime import timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -16,6 +17,9 @@ MAX_BYTES = 500 * 1024
 MAX_LINES = 10_000
 ALLOW_ALL = ""
 
+_AGENT = re.compile(r"^(\s*user[- ]?agent\s*:\s*[^\s/]+)[\s/].*", re.IGNORECASE)
+"""A user agent's product token, and what follows it: a version, or words that the matcher would make part of it."""
+
 
 class Rules(NamedTuple):
     """What one origin's robots.txt says, as it was read at ``read_s``."""
@@ -26,13 +30,15 @@ class Rules(NamedTuple):
     read_s: float
 
     def pack(self) -> bytes:
-        """For the store and the changelog."""
-        return json.dumps(self, separators=(",", ":")).encode()
+        """For the store and the changelog: at most half as long again as :data:`MAX_BYTES`."""
+        return json.dumps([self.version, self.read_s]).encode() + b"\n" + self.text.encode("utf-8", "replace")
 
 
 def unpack(packed: bytes) -> Rules:
     """The rules that were packed."""
-    return Rules(*json.loads(packed))
+    head, _, text = packed.partition(b"\n")
+    version, read_s = json.loads(head)
+    return Rules(version, text.decode(), read_s)
 
 
 class Wait(NamedTuple):
@@ -50,9 +56,11 @@ def text_of(body: bytes) -> str:
         decoded = text.decode("utf-8-sig", "replace")
     if decoded.lstrip()[:1] == "<":
         return ALLOW_ALL
+    # A byte that is no UTF-8 would become three; no rule can match by it either way.
+    decoded = decoded.replace("\ufffd", "?")
     lines = decoded.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").split("\n")
     # The matcher is linear in what it gets; a line of megabytes is no rule.
-    return "\n".join(line[:4_096] for line in lines[:MAX_LINES])
+    return "\n".join(_AGENT.sub(r"\1", line[:4_096]) for line in lines[:MAX_LINES])
 
 
 def verdict(fetch: Fetch, now_s: float) -> Rules | Wait:
@@ -60,7 +68,7 @@ def verdict(fetch: Fetch, now_s: float) -> Rules | Wait:
     match fetch.outcome:
         case Outcome.OK:
             return rules(text_of(fetch.body or b""), now_s)
-        case Outcome.CLIENT_ERROR | Outcome.SKIPPED | Outcome.NOT_MODIFIED:
+        case Outcome.CLIENT_ERROR | Outcome.SKIPPED:
             return rules(ALLOW_ALL, now_s)
         case _:
             return Wait(fetch.outcome)
