@@ -82,7 +82,7 @@ def steps() -> dict[str, float]:
     coded = [encode(each) for each in raw]
     bodies = [undo(each.body, ["gzip"], 10**7).body for each in raw]
     texts = [charset.decode(body, "utf-8", html=True).text for body in bodies]
-    parsed = [markup.read(text, each.url, "odradek") for text, each in zip(texts, raw, strict=True)]
+    parsed = [markup.read(markup.parse(text), each.url, "odradek") for text, each in zip(texts, raw, strict=True)]
     cleaned = [clean(each, "odradek", obey=True, now=now) for each in raw]
 
     def select(number: int) -> None:
@@ -95,7 +95,7 @@ def steps() -> dict[str, float]:
         "avro in": _best(lambda value: decode(Page, value), coded),
         "content coding": _best(lambda each: undo(each.body, ["gzip"], 10**7), raw),
         "charset": _best(lambda body: charset.decode(body, "utf-8", html=True), bodies),
-        "links and title": _best(lambda text: markup.read(text, raw[0].url, "odradek"), texts),
+        "links and title": _best(lambda text: markup.read(markup.parse(text), raw[0].url, "odradek"), texts),
         "resolve": _best(lambda each: outlinks.resolve(each.base, each.links), parsed),
         "main text": _best(maintext.extract, texts),
         "clean (all of it)": _best(lambda each: clean(each, "odradek", obey=True, now=now), raw),

@@ -7,10 +7,12 @@ from typing import NamedTuple
 from schemas.codings import declared, undo
 from schemas.records import Document, Page
 from schemas.url import Url
-from streams import maintext, markup
+from streams import hostility, maintext, markup
 from streams.charset import decode
 from streams.media import MediaType, in_force, is_html, is_text
 from streams.outlinks import resolve
+from streams.scan import MAX_CHARS as MAX_SCANNED_CHARS
+from streams.scan import scan
 
 VERSION = f"{maintext.NAME}/1"
 MAX_BODY_BYTES = 10 * 2**20
@@ -89,17 +91,31 @@ def _html(
     page: Page, kind: MediaType | None, body: bytes, robots_token: str, header_directives: frozenset[str] | None
 ) -> _Content:
     """``header_directives`` is ``None`` when directives do not count."""
-    text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=True)
-    parsed = markup.read(text, page.url, robots_token)
+    html, charset = decode(body, kind.parameters.get("charset") if kind else None, html=True)
+    parsed, text, flags = _parsed(html, page.url, robots_token)
     resolved = resolve(parsed.base, parsed.links)
-    main, flag = maintext.extract(text)
-    flags = [flag] if flag else []
     if resolved.more:
         flags.append("too_many_links")
     obeyed = frozenset[str]() if header_directives is None else parsed.directives | header_directives
     follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
     links = tuple(url.href for url in resolved.urls)
-    return _Content(parsed.title, main, charset, links, follow, tuple(flags))
+    return _Content(parsed.title, text, charset, links, follow, tuple(flags))
+
+
+def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, str, list[str]]:
+    """What the page says about itself, its text, and flags: ``huge``, ``page_cut``, ``extractor_failed``."""
+    effort = hostility.judge(html)
+    if effort is hostility.Effort.HOSTILE:
+        flags = ["huge", "page_cut"] if len(html) > MAX_SCANNED_CHARS else ["huge"]
+        return *scan(html, url), flags
+    tree = markup.parse(html)
+    parsed = markup.read(tree, url, robots_token)
+    if effort is hostility.Effort.LARGE:
+        return parsed, maintext.whole(tree), ["huge"]
+    text = maintext.extract(html)
+    if text is None:
+        return parsed, maintext.whole(tree), ["extractor_failed"]
+    return parsed, text, []
 
 
 def _fit(text: str) -> tuple[str, bytes]:

@@ -37,13 +37,18 @@ class Markup(NamedTuple):
     """Of meta robots elements, lower case: ``nofollow``, ``noindex``, ``none``, ..."""
 
 
-def read(html: str, url: str, robots_token: str) -> Markup:
+def parse(html: str) -> LexborHTMLParser:
+    """The tree that a browser would make of it (HTML Standard, 13.2)."""
+    return LexborHTMLParser(html)
+
+
+def read(tree: LexborHTMLParser, url: str, robots_token: str) -> Markup:
     """Read one page that was found at ``url``."""
     title: str | None = None
     base: str | None = None
     links: list[Link] = []
     directives: set[str] = set()
-    for node in LexborHTMLParser(html).css(_WANTED):
+    for node in tree.css(_WANTED):
         tag = node.tag
         attributes = node.attributes
         if tag in {"a", "area"}:

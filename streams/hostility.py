@@ -1,0 +1,91 @@
+"""How much work a page would be, found out in linear time before anything parses it.
+
+Parsing HTML as the standard says takes time that grows with the square of the depth of open elements and of the number
+of attributes of one tag, and open formatting elements are made anew in each block. Browsers cut at a depth of 512; a
+page beyond these limits is no page that people read.
+"""
+
+import re
+from enum import Enum
+
+MANY_TAGS = 60_000
+"""Above it finding the main part would take seconds: all text is taken."""
+MOST_TAGS = 250_000
+MOST_OPEN = 1_000
+MOST_OPEN_FORMATTING = 100
+MOST_ATTRIBUTE_PAIRS = 10_000_000
+"""Over all tags: the parser compares each attribute of a tag with those before it."""
+_COUNT_OPEN_FROM_TAGS = 4_000
+_COUNT_OPEN_FROM_UNCLOSED = 500
+
+MOST_ATTRIBUTES = 200_000
+_LONG_TAG_CHARS = 200
+_LONG_PIECE_CHARS = 1_000
+_ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS = 200_000
+
+_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+# A tag to its end, quoted values whole. Nothing is given back, so that an open quote is looked at once.
+_WHOLE_TAG = re.compile(r"""<[a-zA-Z](?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
+_QUOTED = re.compile(r"""="[^"]*+"|='[^']*+'""")
+# Elements that have no end tag, or whose end tag people leave out.
+_NOT_COUNTED = frozenset(
+    (
+        *("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"),
+        *("p", "li", "td", "th", "tr", "dt", "dd", "thead", "tbody", "tfoot"),
+    )
+)
+_FORMATTING = frozenset(
+    ("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u")
+)
+
+
+class Effort(Enum):
+    """What may be done with a page."""
+
+    ORDINARY = "ordinary"
+    LARGE = "large"
+    """It may be parsed; finding its main text would take too long."""
+    HOSTILE = "hostile"
+    """It must not be parsed."""
+
+
+def judge(html: str) -> Effort:
+    """The effort that ``html`` is worth."""
+    tags = html.count("<")
+    if tags > MOST_TAGS:
+        return Effort.HOSTILE
+    # Counting costs as much as parsing, so it is left out where little can be open.
+    unclosed = tags - 2 * html.count("</")
+    if _too_many_attributes(html):
+        return Effort.HOSTILE
+    if (tags > _COUNT_OPEN_FROM_TAGS or unclosed > _COUNT_OPEN_FROM_UNCLOSED) and _opens_too_much(html):
+        return Effort.HOSTILE
+    return Effort.LARGE if tags > MANY_TAGS else Effort.ORDINARY
+
+
+def _opens_too_much(html: str) -> bool:
+    open_elements = open_formatting = 0
+    for slash, written in _TAG.findall(html):
+        name = written.lower()
+        if name in _NOT_COUNTED:
+            continue
+        step = -1 if slash else 1
+        open_elements = max(0, open_elements + step)
+        if name in _FORMATTING:
+            open_formatting = max(0, open_formatting + step)
+        if open_elements > MOST_OPEN or open_formatting > MOST_OPEN_FORMATTING:
+            return True
+    return False
+
+
+def _too_many_attributes(html: str) -> bool:
+    if len(html) < _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS and max(map(len, html.split("<"))) < _LONG_PIECE_CHARS:
+        return False
+    attributes = pairs = 0
+    for tag in _WHOLE_TAG.findall(html):
+        if len(tag) >= _LONG_TAG_CHARS:
+            names = _QUOTED.sub("=", tag)
+            count = sum(map(names.count, " \t\n\r\f/="))
+            attributes += count
+            pairs += count * count
+    return attributes > MOST_ATTRIBUTES or pairs > MOST_ATTRIBUTE_PAIRS
