@@ -5,7 +5,6 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from frontier.entry import Entry
-from frontier.robots import Rules
 
 
 @dataclass(slots=True)
@@ -15,11 +14,15 @@ class Host:
     name: str
     next_s: float
     """Nothing may be sent to it before."""
+    asked_s: float = float("-inf")
+    """When it can have seen a request the last time; every delay counts from here."""
     ready_s: float = 0.0
     """Nothing that waits is due before."""
     delay_s: float = 0.0
     """The longest delay that any of its crawls, or its robots.txt, has asked for."""
     outstanding: int = 0
+    asking: int = 0
+    """Of those outstanding: for a robots.txt. Nothing else may begin meanwhile."""
     queued: int = 0
     """In the store, those of ``head`` included."""
     head: deque[Entry] = field(default_factory=deque)
@@ -28,8 +31,8 @@ class Host:
     """Times in a row that it wanted less or did not answer."""
     silent: int = 0
     """Times in a row that it did not answer at all."""
-    robots: dict[str, Rules] = field(default_factory=dict)
-    """By origin, as far as they were needed."""
+    condemned: str | None = None
+    """Why all that waits is being refused, step by step; then it is tried anew."""
     robots_failures: int = 0
     """Times in a row that a robots.txt of it could not be had."""
     robots_moved: dict[str, tuple[str, int]] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 A change is one record of the compacted topic ``frontier-state``; its key begins with a letter:
 
 ===== =================== ==================================================================================
-``u`` fingerprint         a URL: ``q`` + entry (waits), ``l`` + entry (is being fetched), ``d`` + crawl and fate
+``u`` fingerprint         a URL: ``q`` + entry (waits), ``l`` + entry (is being fetched), ``d`` + how it ended
 ``h`` host                a host's trouble
 ``r`` origin              its newest robots.txt
 ``k`` lease               a robots.txt that is being fetched; a tombstone when it is not any more
@@ -21,6 +21,7 @@ from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
 
 OWNER_HEADER = "owner"
+_RELEASED, _UNRELEASED = "released", "unreleased"
 
 
 class Memory:
@@ -63,7 +64,9 @@ class Memory:
     def done(self, entry: Entry, fate: Fate) -> None:
         """A visit has ended; the URL stays seen."""
         self._count(entry.crawl, fate, 1)
-        self._change(b"u" + entry.fingerprint, b"d" + f"{entry.crawl}/{fate}".encode())
+        ending = _ending(entry, fate)
+        self.store.end(entry.fingerprint, ending)
+        self._change(b"u" + entry.fingerprint, b"d" + ending.encode())
 
     def lease_robots(self, lease: str, host: str, packed: bytes) -> None:
         """A robots.txt is being fetched."""
@@ -131,33 +134,44 @@ class Memory:
             self.store.lease(lease, host.decode(), packed)
 
     def _apply_url(self, fingerprint: bytes, state: bytes, rest: bytes) -> None:
-        self.store.see(fingerprint)
-        before = self.store.queued(fingerprint)
-        if before is not None:
-            self.drop(before)
-        lease = self.store.lease_of(fingerprint)
-        if lease is not None:
-            self.store.unlease(lease)
+        """Replace what is known of a URL, its share of the figures included: so a change may be applied twice."""
+        if not self.store.see(fingerprint):
+            self._retract(fingerprint)
         if state == b"d":
-            crawl, _, fate = rest.decode().rpartition("/")
-            if lease is not None:
-                self._count(crawl, "leased", -1)
-            elif fate != Fate.REFUSED:
-                # Compaction has taken the change that told of the lease.
-                self._count(crawl, "released", 1)
-            self._count(crawl, fate, 1)
+            self.store.end(fingerprint, rest.decode())
+            self._count_ending(rest.decode(), 1)
             return
         entry = unpack(fingerprint, rest)
-        if lease is not None:
-            self._count(entry.crawl, "leased", -1)
         if state == b"q":
             self.store.put(entry)
-            self._count(entry.crawl, "queued", 1)
         else:
             self.store.lease(entry.lease, entry.host, rest)
-            self._count(entry.crawl, "leased", 1)
-            if lease is None and entry.attempt == 0:
-                self._count(entry.crawl, "released", 1)
+        self._count_entry(entry, 1, leased=state != b"q")
+
+    def _retract(self, fingerprint: bytes) -> None:
+        waiting = self.store.queued(fingerprint)
+        if waiting is not None:
+            self.store.remove(fingerprint)
+            self._count_entry(waiting, -1, leased=False)
+        found = self.store.lease_of(fingerprint)
+        if found is not None:
+            self.store.unlease(found[0])
+            self._count_entry(unpack(fingerprint, found[1]), -1, leased=True)
+        ending = self.store.ended(fingerprint)
+        if ending is not None:
+            self.store.end(fingerprint, None)
+            self._count_ending(ending, -1)
+
+    def _count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
+        self._count(entry.crawl, "leased" if leased else "queued", by)
+        if leased or entry.attempt:
+            self._count(entry.crawl, "released", by)
+
+    def _count_ending(self, ending: str, by: int) -> None:
+        crawl, fate, released = ending.split("/")
+        self._count(crawl, fate, by)
+        if released == _RELEASED:
+            self._count(crawl, "released", by)
 
     def _count(self, crawl: str, what: str, by: int) -> None:
         name = f"crawl/{crawl}/{what}"
@@ -166,3 +180,9 @@ class Memory:
 
     def _change(self, key: bytes, value: bytes | None) -> None:
         self._changes.append(Outbound(TopicName.FRONTIER_STATE, key, value, partition=self._partition))
+
+
+def _ending(entry: Entry, fate: Fate) -> str:
+    """How a visit ended, and whether it was ever released: for the figures of whoever restores this alone."""
+    released = fate is not Fate.REFUSED or entry.attempt > 0
+    return f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"

@@ -12,7 +12,8 @@ from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
 from frontier.memory import Memory
 from frontier.records import decision, page_request, robots_request, trace
-from frontier.robots import Rules, allows, crawl_delay, unpack
+from frontier.robots import Rules, allows, crawl_delay
+from frontier.rulebook import Rulebook
 from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import LinksAdmitted, UrlRefused, UrlReleased
@@ -21,8 +22,10 @@ from schemas.url import split
 
 USED = "used"
 """Set in a store once anything of it may have been released."""
-MAX_REFUSALS_A_ROUND = 500
-"""Of one host, so that a host full of forbidden URLs takes turns with the others."""
+MAX_OF_A_HOST = 500
+"""Decisions on one host before it is another's turn: a host may be full of forbidden URLs."""
+MAX_OF_A_ROUND = 5_000
+"""Decisions before what they owe is committed and sent."""
 
 
 class Partition:
@@ -39,6 +42,7 @@ class Partition:
         """Of a crawl; the stage replaces it to count over all its partitions."""
         self.leases: dict[str, Lease] = {}
         self.dice = random.Random()  # noqa: S311  # spreads retries, keeps no secret
+        self.rulebook = Rulebook(memory)
         self._hosts: dict[str, Host] = {}
         self._schedule: list[tuple[float, str]] = []
         self._recent: OrderedDict[bytes, None] = OrderedDict()
@@ -55,7 +59,9 @@ class Partition:
         for name, host_name, packed in store.leases():
             lease = unpack_lease(name, host_name, packed, now_s)
             self.leases[name] = lease
-            self.host(host_name, now_s).outstanding += 1
+            host = self.host(host_name, now_s)
+            host.outstanding += 1
+            host.asking += lease.entry is None
         for host in self._hosts.values():
             self.schedule(host)
 
@@ -65,6 +71,8 @@ class Partition:
         if host is None:
             latest_s = now_s + self.settings.longest_retry_after.total_seconds()
             host = self._hosts[name] = hosts.unpack(name, self.memory.store.host(name), now_s, latest_s)
+            # A host that somebody else may have asked just now has one whole delay of rest first.
+            host.asked_s = self._opened_s
         return host
 
     def hosts(self) -> int:
@@ -80,7 +88,9 @@ class Partition:
         if host.idle:
             # Its delay still runs: it leaves the memory when that is over.
             when = host.next_s
-        elif not host.queued or host.outstanding >= self.settings.per_host:
+        elif host.condemned:
+            when = 0.0
+        elif not host.queued or host.asking or host.outstanding >= self.settings.per_host:
             host.scheduled_s = None
             return
         else:
@@ -125,9 +135,9 @@ class Partition:
             host.head.append(entry)
 
     def release(self, now_s: float) -> int:
-        """Release what is due; returns how many requests."""
-        released = 0
-        while self._schedule and self._schedule[0][0] <= now_s:
+        """Release what is due, up to a bound; returns how many URLs it decided on. What is left stays due."""
+        decided = 0
+        while decided < MAX_OF_A_ROUND and self._schedule and self._schedule[0][0] <= now_s:
             when, name = heapq.heappop(self._schedule)
             host = self._hosts.get(name)
             if host is None or host.scheduled_s != when:
@@ -136,23 +146,22 @@ class Partition:
             if host.idle:
                 del self._hosts[name]
                 continue
-            released += self._serve(host, now_s)
+            decided += self._refuse_some(host) if host.condemned else self._serve(host, now_s)
             self.schedule(host)
-        return released
+        return decided
 
     def _serve(self, host: Host, now_s: float) -> int:
-        released = 0
-        for _ in range(MAX_REFUSALS_A_ROUND):
-            if host.outstanding >= self.settings.per_host or host.next_s > now_s:
+        decided = 0
+        while decided < MAX_OF_A_HOST:
+            if host.asking or host.outstanding >= self.settings.per_host or host.next_s > now_s:
                 break
             entry = self._first(host, now_s)
             if entry is None:
                 break
             crawl = self.crawl(entry.crawl)
             origin = split(entry.url).origin
-            rules = self._rules(host, origin, now_s) if crawl.follow_robots else None
-            # A host that somebody else may have asked just now has one whole delay of rest first.
-            quiet_until_s = self._opened_s + self.delay(host, crawl, rules).total_seconds()
+            rules = self._rules(origin, now_s) if crawl.follow_robots else None
+            quiet_until_s = host.asked_s + self.delay(host, crawl, rules).total_seconds()
             if now_s < quiet_until_s:
                 host.next_s = quiet_until_s
                 break
@@ -160,17 +169,34 @@ class Partition:
             if reason is None and crawl.follow_robots:
                 if rules is None:
                     self._ask_robots(host, origin, crawl, now_s)
-                    return released + 1
+                    return decided + 1
                 reason = None if allows(rules, entry.url, self.token) else "robots_denied"
             host.head.popleft()
             host.queued -= 1
-            if reason is not None:
+            decided += 1
+            if reason is None:
+                self._release_page(host, entry, rules, now_s)
+            else:
                 self.memory.drop(entry)
                 self.refuse(entry, reason)
-                continue
-            self._release_page(host, entry, rules, now_s)
-            released += 1
-        return released
+        return decided
+
+    def condemn(self, host: Host, reason: str) -> None:
+        """Refuse all that waits for a host: some now, the rest in the next rounds; what comes later is tried anew."""
+        host.condemned = reason
+        host.head.clear()
+        self._refuse_some(host)
+
+    def _refuse_some(self, host: Host) -> int:
+        entries = self.memory.store.head(host.name, MAX_OF_A_HOST, ())
+        for entry in entries:
+            self.memory.drop(entry)
+            self.refuse(entry, host.condemned or "")
+        host.head.clear()
+        host.queued -= len(entries)
+        if not host.queued:
+            host.condemned = None
+        return len(entries)
 
     def _first(self, host: Host, now_s: float) -> Entry | None:
         """The next URL that is due; when none is, the host is scheduled for the first that will be."""
@@ -186,13 +212,12 @@ class Partition:
             return None
         return "over_budget"
 
-    def _rules(self, host: Host, origin: str, now_s: float) -> Rules | None:
+    def _rules(self, origin: str, now_s: float) -> Rules | None:
         """What robots.txt says, as long as it is fresh."""
-        rules = host.robots.get(origin)
-        if rules is None and (packed := self.memory.store.robots(origin)) is not None:
-            rules = host.robots[origin] = unpack(packed)
+        rules = self.rulebook.read(origin)
         fresh_s = self.settings.robots_fresh.total_seconds()
-        return rules if rules is not None and now_s - rules.read_s < fresh_s else None
+        # Read in the future means that a clock was set back.
+        return rules if rules is not None and abs(now_s - rules.read_s) < fresh_s else None
 
     def delay(self, host: Host, crawl: Crawl, rules: Rules | None) -> timedelta:
         """What has to pass between two requests to the host."""
@@ -206,8 +231,7 @@ class Partition:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)
-        host.outstanding += 1
-        host.next_s = now_s + host.delay_s
+        _asked(host, now_s)
         self.memory.send(page_request(entry, delay, rules.version if rules else None))
         emit(UrlReleased(entry.url, robots=False), trace(entry))
 
@@ -217,8 +241,8 @@ class Partition:
         name = robots_lease(origin, now_s)
         lease = self.leases[name] = Lease(host.name, None, origin, hops, now_s)
         self.memory.lease_robots(name, host.name, lease.pack())
-        host.outstanding += 1
-        host.next_s = now_s + host.delay_s
+        _asked(host, now_s)
+        host.asking += 1
         self.memory.send(robots_request(name, crawl.name, host.name, url, (hops, delay)))
         emit(UrlReleased(url, robots=True))
 
@@ -228,3 +252,9 @@ class Partition:
         if reason != "over_budget":
             self.memory.send(decision(entry, reason))
         emit(UrlRefused(reason))
+
+
+def _asked(host: Host, now_s: float) -> None:
+    host.outstanding += 1
+    host.asked_s = now_s
+    host.next_s = now_s + host.delay_s

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from frontier.backoff import backoff, retry_after
-from frontier.entry import Entry, Fate
+from frontier.entry import Entry, Fate, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, is_lost
 from frontier.partition import Partition
@@ -18,6 +18,8 @@ from schemas.url import InvalidUrl, canonicalize
 
 _FATES = {Outcome.OK: Fate.PAGE, Outcome.NOT_MODIFIED: Fate.PAGE, Outcome.REDIRECT: Fate.MOVED}
 ROBOTS_ATTEMPTS = 5
+MAX_LOST = 5
+"""Requests for one URL that may be lost, on top of its attempts."""
 
 
 def settle(partition: Partition, fetch: Fetch, now_s: float) -> None:
@@ -25,9 +27,13 @@ def settle(partition: Partition, fetch: Fetch, now_s: float) -> None:
     lease = partition.leases.pop(fetch.lease, None)
     if lease is None:
         emit(ResultIgnored())
+        if fetch.kind is Kind.PAGE and fetch.outcome is Outcome.REDIRECT:
+            # Its target may not have been published before a disk was lost; where it has, it is known already.
+            _follow(partition, _entry(fetch), fetch.redirect_to or "")
         return
     host = partition.host(lease.host, now_s)
     host.outstanding -= 1
+    host.asking -= lease.entry is None
     _keep_delay(host, fetch, now_s)
     _judge_host(partition, host, fetch, now_s)
     if lease.entry is None:
@@ -50,7 +56,14 @@ def _keep_delay(host: Host, fetch: Fetch, now_s: float) -> None:
     since_s = 0.0
     if fetch.first_byte_ms is not None:
         since_s = max(0.0, fetch.total_ms - fetch.first_byte_ms) / 1000
-    host.next_s = max(host.next_s, now_s - since_s + host.delay_s)
+    host.asked_s = max(host.asked_s, now_s - since_s)
+    host.next_s = max(host.next_s, host.asked_s + host.delay_s)
+
+
+def _entry(fetch: Fetch) -> Entry:
+    """The entry that a result was for, as far as its records need it."""
+    about = (fetch.depth, fetch.hops, fetch.parent, fetch.visit, fetch.attempt)
+    return Entry(fingerprint(fetch.crawl, fetch.url), fetch.crawl, fetch.url, fetch.host, *about, 0.0, None)
 
 
 def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) -> None:
@@ -111,13 +124,12 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
             return
     found = verdict(fetch, now_s)
     if isinstance(found, Rules):
-        host.robots[lease.origin] = found
         host.robots_failures = 0
         # What it asks for counts from this request on.
         asked = crawl_delay(found, partition.token, partition.settings.longest_crawl_delay)
         host.delay_s = max(host.delay_s, asked.total_seconds())
         _keep_delay(host, fetch, now_s)
-        partition.memory.put_robots(lease.origin, found)
+        partition.rulebook.write(lease.origin, found)
         partition.memory.send(robots_version(lease.origin, fetch))
         return
     if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and fetch.outcome is not Outcome.REDIRECT:
@@ -132,15 +144,8 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
 
 def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None:
     """What waits for a host ends, each URL with the reason; a URL that comes later tries the host anew."""
-    store = partition.memory.store
-    host.head.clear()
-    ended = 0
-    while entries := store.head(host.name, 1_000, ()):
-        for entry in entries:
-            partition.memory.drop(entry)
-            partition.refuse(entry, reason)
-        ended += len(entries)
-    host.queued = 0
+    ended = host.queued
+    partition.condemn(host, reason)
     host.silent = host.robots_failures = 0
     host.next_s = max(host.next_s, now_s + partition.settings.backoff_longest.total_seconds())
     partition.memory.put_host(host)
@@ -155,12 +160,24 @@ def expire(partition: Partition, passed_s: float, now_s: float) -> int:
         lease = partition.leases.pop(name)
         host = partition.host(lease.host, now_s)
         host.outstanding -= 1
+        host.asking -= lease.entry is None
+        host.asked_s = now_s
         host.next_s = max(host.next_s, now_s + host.delay_s)
-        if lease.kind is Kind.ROBOTS or lease.entry is None:
+        if lease.entry is None:
             partition.memory.unlease_robots(name)
         else:
             partition.memory.unlease(lease.entry)
-            partition.wait(host, lease.entry._replace(attempt=lease.entry.attempt + 1, due_s=now_s))
+            _lost(partition, host, lease.entry, now_s)
         emit(LeaseLost(host.name))
         partition.schedule(host)
     return len(lost)
+
+
+def _lost(partition: Partition, host: Host, entry: Entry, now_s: float) -> None:
+    """Nobody will answer: try again, but not for ever, or a request that breaks its fetcher keeps its crawl open."""
+    if entry.attempt + 1 < partition.settings.attempts + MAX_LOST:
+        partition.wait(host, entry._replace(attempt=entry.attempt + 1, due_s=now_s))
+        return
+    partition.memory.done(entry, Fate.ERROR)
+    partition.memory.send(decision(entry, "no_result"))
+    emit(VisitEnded(Outcome.UNKNOWN))

@@ -12,7 +12,8 @@ from pathlib import Path
 from frontier.entry import Entry, unpack
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY, ended INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS endings (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS queue (
     fingerprint BLOB PRIMARY KEY, host TEXT NOT NULL, due_s REAL NOT NULL, seq INTEGER NOT NULL, packed BLOB NOT NULL
 ) WITHOUT ROWID;
@@ -57,7 +58,25 @@ class Store:
 
     def see(self, fingerprint: bytes) -> bool:
         """Remember a URL; ``False`` when it was known."""
-        return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?)", (fingerprint,)).rowcount > 0
+        return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, NULL)", (fingerprint,)).rowcount > 0
+
+    def end(self, fingerprint: bytes, name: str | None) -> None:
+        """Remember how a seen URL ended; ``None``: it has not, or not any more."""
+        number = None if name is None else self._ending(name)
+        self._db.execute("UPDATE seen SET ended = ? WHERE fingerprint = ?", (number, fingerprint))
+
+    def ended(self, fingerprint: bytes) -> str | None:
+        """How a URL ended."""
+        sql = "SELECT name FROM seen JOIN endings ON id = ended WHERE fingerprint = ?"
+        row = self._db.execute(sql, (fingerprint,)).fetchone()
+        return row[0] if row else None
+
+    def _ending(self, name: str) -> int:
+        """There are few different endings, so a URL holds a number."""
+        row = self._db.execute("SELECT id FROM endings WHERE name = ?", (name,)).fetchone()
+        if row is None:
+            return int(self._db.execute("INSERT INTO endings (name) VALUES (?)", (name,)).lastrowid or 0)
+        return int(row[0])
 
     def put(self, entry: Entry) -> None:
         """Let a URL wait in its host's queue."""
@@ -72,9 +91,9 @@ class Store:
     def head(self, host: str, limit: int, without: Iterable[bytes]) -> list[Entry]:
         """The first URLs of a host by due time, then age, leaving out those that the caller holds."""
         held = set(without)
-        sql = "SELECT fingerprint, packed FROM queue WHERE host = ? ORDER BY due_s, seq LIMIT ?"
+        sql = "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? ORDER BY due_s, seq LIMIT ?"
         rows = self._db.execute(sql, (host, limit + len(held)))
-        return [unpack(fingerprint, packed) for fingerprint, packed in rows if fingerprint not in held][:limit]
+        return [_waiting(*row) for row in rows if row[0] not in held][:limit]
 
     def waiting(self) -> Iterator[tuple[str, int]]:
         """Each host with URLs that wait, and how many."""
@@ -96,17 +115,17 @@ class Store:
         """Everything that is being fetched: lease, host, what was remembered."""
         return self._db.execute("SELECT lease, host, packed FROM leases").fetchall()
 
-    def lease_of(self, fingerprint: bytes) -> str | None:
-        """The lease under which a URL is being fetched."""
+    def lease_of(self, fingerprint: bytes) -> tuple[str, bytes] | None:
+        """The lease under which a URL is being fetched, and what was remembered of it."""
         prefix = fingerprint.hex()
-        sql = "SELECT lease FROM leases WHERE lease >= ? AND lease < ?"
-        row = self._db.execute(sql, (prefix, prefix + "/")).fetchone()
-        return row[0] if row else None
+        sql = "SELECT lease, packed FROM leases WHERE lease >= ? AND lease < ?"
+        found: tuple[str, bytes] | None = self._db.execute(sql, (prefix, prefix + "/")).fetchone()
+        return found
 
     def queued(self, fingerprint: bytes) -> Entry | None:
         """The entry of a URL that waits."""
-        row = self._db.execute("SELECT packed FROM queue WHERE fingerprint = ?", (fingerprint,)).fetchone()
-        return unpack(fingerprint, row[0]) if row else None
+        row = self._db.execute("SELECT packed, due_s FROM queue WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        return _waiting(fingerprint, *row) if row else None
 
     def put_robots(self, origin: str, packed: bytes) -> None:
         """Remember the newest robots.txt of an origin."""
@@ -153,8 +172,13 @@ class Store:
         rows = self._db.execute("SELECT name, value FROM meta WHERE name LIKE 'offset/%'").fetchall()
         return {name.removeprefix("offset/"): int(value) for name, value in rows}
 
+    def last_bundle(self) -> int:
+        """The number of the newest bundle that was ever owed; 0 before the first."""
+        row = self._db.execute("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").fetchone()
+        return int(row[0]) if row else 0
+
     def owe(self, packed: bytes) -> int:
-        """Put a bundle of records into the outbox; returns its number."""
+        """Put a bundle of records into the outbox; returns its number: one more than :meth:`last_bundle`."""
         return int(self._db.execute("INSERT INTO outbox (packed) VALUES (?)", (packed,)).lastrowid or 0)
 
     def owed(self) -> list[tuple[int, bytes]]:
@@ -164,3 +188,8 @@ class Store:
     def paid(self, up_to: int) -> None:
         """Every bundle up to this one has been published."""
         self._db.execute("DELETE FROM outbox WHERE id <= ?", (up_to,))
+
+
+def _waiting(fingerprint: bytes, packed: bytes, due_s: float) -> Entry:
+    """An entry of the queue; the column is newer than what was packed, where a clock was set back."""
+    return unpack(fingerprint, packed)._replace(due_s=due_s)
