@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from infra.agents import Agent, AgentWorker
+from infra.agents import Agent, DirectWorker
 from infra.errors import RetryLater, UserError
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Producer
@@ -82,7 +82,7 @@ class _Feed:
             Agent(f"{name}-{topic}", topic, _writer(self._sink, topic), store.max_records, store.linger)
             for topic in map(TopicName, store.topics)
         ]
-        self._worker = AgentWorker(context, group(name), agents, producer)
+        self._worker = DirectWorker(context, group(name), agents, producer)
         self._opened = False
 
     async def run(self, stopping: asyncio.Event) -> None:

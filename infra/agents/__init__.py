@@ -16,10 +16,12 @@ not committed here. Giving it up could acknowledge a later record of the partiti
 
 ``app`` makes a Faust app without all that Faust does beside consuming. ``worker`` runs one in the stage's own event
 loop, replaces it when it crashes (Faust gives up when the broker goes away for long), and looks at the group's lag from
-outside, since a consumer that died silently tells nobody.
+outside, since a consumer that died silently tells nobody. ``direct`` runs the same agents, settled by the same rules,
+on librdkafka alone: for a stage that only hands records on, where Faust costs more than the work.
 """
 
 from infra.agents.agent import Agent, Handle
+from infra.agents.direct import DirectWorker
 from infra.agents.worker import AgentWorker
 
-__all__ = ["Agent", "AgentWorker", "Handle"]
+__all__ = ["Agent", "AgentWorker", "DirectWorker", "Handle"]

@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.agents import Agent, AgentWorker
+from infra.agents import Agent, AgentWorker, DirectWorker
 from infra.errors import Fatal, NeverValid, RetryLater
 from infra.kafka.clients import common_config, consumer_config
 from infra.kafka.control import Control
@@ -29,8 +29,9 @@ COUNT = 300
 class Reader:
     """A group of one agent, and what its handler saw of the records of this test."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, make: type[AgentWorker] | type[DirectWorker]) -> None:
         self.settings = settings
+        self.make = make
         self.group = f"test-{uuid4().hex[:8]}"
         self.mark = uuid4().hex.encode()
         self.handled: Counter[bytes] = Counter()
@@ -55,7 +56,7 @@ class Reader:
                 stopping.set()
 
         agent = Agent("test", TOPIC, mine, 50, timedelta(milliseconds=50), limit_dead_letters=limit)
-        worker = AgentWorker(context, self.group, [agent], Producer(self.settings, "letters"))
+        worker = self.make(context, self.group, [agent], Producer(self.settings, "letters"))
         await asyncio.wait_for(worker.run(stopping), 60)
 
     def lag(self) -> int:
@@ -106,10 +107,10 @@ class HandleMine:
                 raise self._fail[number]
 
 
-@pytest.fixture
-def reader(kafka_settings: Settings) -> Reader:
-    """A fresh group."""
-    return Reader(kafka_settings)
+@pytest.fixture(params=[AgentWorker, DirectWorker], ids=["faust", "direct"])
+def reader(kafka_settings: Settings, request: pytest.FixtureRequest) -> Reader:
+    """A fresh group, for each kind of worker."""
+    return Reader(kafka_settings, request.param)
 
 
 def test_every_record_is_handled_and_committed(reader: Reader) -> None:
@@ -182,7 +183,7 @@ def test_a_stop_while_the_store_is_down_commits_nothing(reader: Reader) -> None:
         await reader.produce()
         context = Context("worker-down", reader.settings, Control(reader.settings, "unused"))
         agent = Agent("test", TOPIC, Down(), 50, timedelta(milliseconds=50))
-        worker = AgentWorker(context, reader.group, [agent], Producer(reader.settings, "letters"))
+        worker = reader.make(context, reader.group, [agent], Producer(reader.settings, "letters"))
         await asyncio.wait_for(worker.run(stopping), 60)
         await reader.run(HandleMine(), until=COUNT)
 
