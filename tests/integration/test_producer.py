@@ -25,7 +25,7 @@ def ends(settings: Settings, topic: TopicName) -> int:
 @pytest.mark.parametrize("count", [1, 3_000])
 def test_deliver_returns_when_the_broker_has_every_record(kafka_settings: Settings, count: int) -> None:
     """The moment that deliver returns, the topic holds all its records."""
-    topic = TopicName.EVENTS
+    topic = TopicName.ROBOTS
 
     async def scenario() -> None:
         producer = Producer(kafka_settings, "test-deliver")
@@ -39,7 +39,7 @@ def test_deliver_returns_when_the_broker_has_every_record(kafka_settings: Settin
 
 def test_concurrent_deliveries_each_wait_for_their_own(kafka_settings: Settings) -> None:
     """Many deliveries at once share their bursts; each ends well."""
-    topic = TopicName.EVENTS
+    topic = TopicName.ROBOTS
 
     async def scenario() -> None:
         producer = Producer(kafka_settings, "test-deliver")
@@ -52,13 +52,13 @@ def test_concurrent_deliveries_each_wait_for_their_own(kafka_settings: Settings)
 
 def test_a_record_over_the_limit_is_refused_and_the_others_are_delivered(kafka_settings: Settings) -> None:
     """One record too large for its topic raises NeverValid after the rest was delivered."""
-    topic = TopicName.EVENTS
+    topic = TopicName.ROBOTS
     large = b"x" * (all_topics()[topic].max_record_bytes + 1)
 
     async def scenario() -> None:
         producer = Producer(kafka_settings, "test-deliver")
         before = await asyncio.to_thread(ends, kafka_settings, topic)
-        with pytest.raises(NeverValid, match="over the limit of topic events"):
+        with pytest.raises(NeverValid, match="over the limit of topic robots"):
             await producer.deliver(
                 [Outbound(topic, b"a", b"1"), Outbound(topic, b"b", large), Outbound(topic, b"c", b"3")]
             )
