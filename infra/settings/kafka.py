@@ -10,7 +10,7 @@ from infra.settings.group import Group
 class KafkaSettings(Group):
     """How every stage talks to Kafka. The bootstrap servers are ``KAFKA_BOOTSTRAP_SERVERS``."""
 
-    partitions: int = Field(default=8, ge=1, le=10_000)
+    partitions: int = Field(default=4, ge=1, le=10_000)
     """Of every co-partitioned topic. Chosen once: growing it moves hosts between frontiers."""
     replication_factor: int = Field(default=1, ge=1, le=10)
     session_timeout: timedelta = timedelta(seconds=10)

@@ -48,7 +48,7 @@ def test_a_running_crawl_can_be_watched_and_asked(running: Crawl) -> None:
         assert get(f"{worker['url']}/livez") == "alive\n"
         assert get(f"{worker['url']}/readyz") == "ready\n"
         assert "odradek_ready 1.0" in get(f"{worker['url']}/metrics")
-    assert sorted(workers["frontier"]["partitions"]) == list(range(8))
+    assert sorted(workers["frontier"]["partitions"]) == list(range(4))
     running.wait_until(lambda: sql(data_dir, "SELECT count() AS n FROM documents")[0]["n"] > 0)
     second = subprocess.run(
         [*ODRADEK, "crawl", "--data-dir", str(data_dir)], capture_output=True, text=True, check=False, timeout=60
