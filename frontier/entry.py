@@ -5,6 +5,9 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
+"""Made once: every URL is packed several times in its life."""
+
 
 class Fate(StrEnum):
     """How a URL's visit ended, for the counts."""
@@ -32,7 +35,7 @@ class Entry(NamedTuple):
 
     def pack(self) -> bytes:
         """All but the fingerprint, which is the key wherever this is kept."""
-        return json.dumps(self[1:], separators=(",", ":")).encode()
+        return _COMPACT.encode(self[1:]).encode()
 
     @property
     def lease(self) -> str:

@@ -7,11 +7,13 @@ follow. So whatever the world has seen of a decision can be restored from the ch
 from struct import Struct
 from typing import NamedTuple
 
-from infra.kafka.producer import Outbound
+from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
 
 _LENGTH = Struct(">i")
 _NONE = -1
+_SAME = _LENGTH.pack(_NONE)
+"""In the place of a topic."""
 
 
 class Bundle(NamedTuple):
@@ -22,18 +24,20 @@ class Bundle(NamedTuple):
 
 
 def pack(bundle: Bundle) -> bytes:
-    """The bundle as bytes."""
+    """The bundle as bytes. A record whose destination and headers are those of the one before does not repeat them."""
     parts: list[bytes] = []
     for records in bundle:
         parts.append(_LENGTH.pack(len(records)))
+        before: Outbound | None = None
         for record in records:
-            for part in (record.topic.encode(), record.key, record.value):
-                _add(parts, part)
-            parts.append(_LENGTH.pack(record.partition))
-            parts.append(_LENGTH.pack(len(record.headers)))
-            for name, value in record.headers:
-                _add(parts, name.encode())
-                _add(parts, value.encode() if isinstance(value, str) else value)
+            if before is not None and record.topic == before.topic and record[3:] == before[3:]:
+                parts.append(_SAME)
+            else:
+                _add(parts, record.topic.encode())
+                _add_place(parts, record)
+            _add(parts, record.key)
+            _add(parts, record.value)
+            before = record
     return b"".join(parts)
 
 
@@ -47,6 +51,14 @@ def _add(parts: list[bytes], part: bytes | None) -> None:
     parts.append(_LENGTH.pack(_NONE if part is None else len(part)))
     if part is not None:
         parts.append(part)
+
+
+def _add_place(parts: list[bytes], record: Outbound) -> None:
+    parts.append(_LENGTH.pack(record.partition))
+    parts.append(_LENGTH.pack(len(record.headers)))
+    for name, value in record.headers:
+        _add(parts, name.encode())
+        _add(parts, value.encode() if isinstance(value, str) else value)
 
 
 class _Reader:
@@ -67,12 +79,14 @@ class _Reader:
         return self._packed[self._place - size : self._place]
 
     def records(self) -> list[Outbound]:
-        return [self._record() for _ in range(self.number())]
+        records: list[Outbound] = []
+        for _ in range(self.number()):
+            topic = self.part()
+            place = records[-1] if topic is None else self._place_of(TopicName(topic.decode()))
+            records.append(place._replace(key=self.part(), value=self.part()))
+        return records
 
-    def _record(self) -> Outbound:
-        topic = TopicName((self.part() or b"").decode())
-        key, value, partition = self.part(), self.part(), self.number()
-        headers: list[tuple[str, str | bytes | None]] = [
-            ((self.part() or b"").decode(), self.part()) for _ in range(self.number())
-        ]
-        return Outbound(topic, key, value, headers, partition)
+    def _place_of(self, topic: TopicName) -> Outbound:
+        partition = self.number()
+        headers: Headers = [((self.part() or b"").decode(), self.part()) for _ in range(self.number())]
+        return Outbound(topic, None, None, headers, partition)

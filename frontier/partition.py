@@ -232,8 +232,9 @@ class Partition:
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)
         _asked(host, now_s)
-        self.memory.send(page_request(entry, delay, rules.version if rules else None))
-        emit(UrlReleased(entry.url, robots=False), trace(entry))
+        about = trace(entry)
+        self.memory.send(page_request(entry, about, delay, rules.version if rules else None))
+        emit(UrlReleased(entry.url, robots=False), about)
 
     def _ask_robots(self, host: Host, origin: str, crawl: Crawl, now_s: float) -> None:
         delay = self.delay(host, crawl, None)

@@ -19,7 +19,7 @@ def trace(entry: Entry) -> Trace:
     return Trace(entry.trace_id, derived.span_id) if entry.trace_id else derived
 
 
-def page_request(entry: Entry, delay: timedelta, robots: str | None) -> Outbound:
+def page_request(entry: Entry, about: Trace, delay: timedelta, robots: str | None) -> Outbound:
     """Permission to fetch a page."""
     request = Request(
         crawl=entry.crawl,
@@ -37,7 +37,7 @@ def page_request(entry: Entry, delay: timedelta, robots: str | None) -> Outbound
         robots=robots,
         released_at=datetime.now(UTC),
     )
-    return Outbound(TopicName.URLS, entry.host.encode(), encode(request), [trace(entry).header()])
+    return Outbound(TopicName.URLS, entry.host.encode(), encode(request), [about.header()])
 
 
 def robots_request(lease: str, crawl: str, host: str, url: str, about: tuple[int, timedelta]) -> Outbound:

@@ -11,6 +11,9 @@ from pathlib import Path
 
 from frontier.entry import Entry, unpack
 
+FORMAT = 2
+"""Of the tables and of what is packed in them; a file of another one is made anew from the changelog."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY, ended INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS endings (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
@@ -27,6 +30,10 @@ CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, packed 
 """
 
 
+class OtherFormat(Exception):
+    """Another version of the frontier made the file."""
+
+
 class Store:
     """The file. ``":memory:"`` makes one for tests. One thread's own."""
 
@@ -36,9 +43,15 @@ class Store:
         # Kafka's committed offsets never pass what is durable here, so losing the last transactions costs a replay.
         self._db.execute("PRAGMA synchronous = NORMAL")
         self._db.execute("PRAGMA cache_size = -16384")
+        [found] = self._db.execute("PRAGMA user_version").fetchone()
+        if found != FORMAT and self._db.execute("SELECT 1 FROM sqlite_master").fetchone():
+            self._db.close()
+            raise OtherFormat
         self._db.executescript(_SCHEMA)
+        self._db.execute(f"PRAGMA user_version = {FORMAT}")
         row = self._db.execute("SELECT max(seq) FROM queue").fetchone()
         self._seq: int = row[0] or 0
+        self._endings: dict[str, int] = dict(self._db.execute("SELECT name, id FROM endings").fetchall())
 
     def close(self) -> None:
         """Close the file."""
@@ -55,6 +68,8 @@ class Store:
     def rollback(self) -> None:
         """Forget the batch."""
         self._db.execute("ROLLBACK")
+        # A number that the rollback took out of the file may be given to another name.
+        self._endings.clear()
 
     def see(self, fingerprint: bytes) -> bool:
         """Remember a URL; ``False`` when it was known."""
@@ -73,10 +88,10 @@ class Store:
 
     def _ending(self, name: str) -> int:
         """There are few different endings, so a URL holds a number."""
-        row = self._db.execute("SELECT id FROM endings WHERE name = ?", (name,)).fetchone()
-        if row is None:
-            return int(self._db.execute("INSERT INTO endings (name) VALUES (?)", (name,)).lastrowid or 0)
-        return int(row[0])
+        if name not in self._endings:
+            self._db.execute("INSERT OR IGNORE INTO endings (name) VALUES (?)", (name,))
+            self._endings = dict(self._db.execute("SELECT name, id FROM endings").fetchall())
+        return self._endings[name]
 
     def put(self, entry: Entry) -> None:
         """Let a URL wait in its host's queue."""

@@ -15,6 +15,10 @@ _IGNORED = Counter("odradek_results_ignored_total", "Results whose lease was ove
 _LOST = Counter("odradek_leases_lost_total", "Requests that nobody answered.")
 _GIVEN_UP = Counter("odradek_hosts_given_up_total", "Times that a host's whole queue was ended.", ["reason"])
 
+# Looked up once: these move with every page, and the lookup costs more than the count.
+_NEW, _KNOWN = _LINKS.labels("no"), _LINKS.labels("yes")
+_PAGES, _ROBOTS = _RELEASED.labels("page"), _RELEASED.labels("robots")
+
 
 @dataclass(frozen=True, slots=True)
 class LinksAdmitted(Event):
@@ -26,8 +30,8 @@ class LinksAdmitted(Event):
     known: int
 
     def measure(self) -> None:
-        _LINKS.labels("no").inc(self.new)
-        _LINKS.labels("yes").inc(self.known)
+        _NEW.inc(self.new)
+        _KNOWN.inc(self.known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class UrlReleased(Event):
     robots: bool
 
     def measure(self) -> None:
-        _RELEASED.labels("robots" if self.robots else "page").inc()
+        (_ROBOTS if self.robots else _PAGES).inc()
 
 
 @dataclass(frozen=True, slots=True)
