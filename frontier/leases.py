@@ -51,3 +51,26 @@ def is_lost(lease: Lease, now_s: float, passed_s: float, timeout_s: float) -> bo
     What waits in ``urls`` because no fetcher runs is not lost, however old it is.
     """
     return lease.released_s < passed_s and now_s - lease.released_s >= timeout_s
+
+
+@dataclass(slots=True)
+class Watch:
+    """How far the search for lost leases is. Each step waits for somebody, none of them is waited for.
+
+    What was released before ``at_s`` is in ``urls`` once the bundles up to ``bundle`` are paid; so it stands before
+    ``end``. When the fetchers have committed ``end``, its results are in ``fetches``, before ``answers``. When those
+    have been read too and a lease is still out, nobody will ever end it.
+    """
+
+    at_s: float | None = None
+    bundle: int = 0
+    end: int | None = None
+    answers: int | None = None
+
+    def begin(self, now_s: float, bundle: int) -> None:
+        """A search begins."""
+        self.at_s, self.bundle, self.end, self.answers = now_s, bundle, None, None
+
+    def stop(self) -> None:
+        """It has ended."""
+        self.at_s = None

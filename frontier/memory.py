@@ -95,13 +95,12 @@ class Memory:
     def settle(self, owner: str) -> tuple[int, Bundle] | None:
         """Write counts and outbox, before the commit; the bundle and its number, ``None`` when nothing is owed.
 
-        ``owner`` stands on each change, so that whoever wrote it knows it again.
+        ``owner`` and the number stand on each change, so that whoever wrote it knows it again.
         """
         self.forget()
         if not self._changes and not self._rest:
             return None
-        header: Headers = [(OWNER_HEADER, owner)]
-        bundle = Bundle([change._replace(headers=header) for change in self._changes], self._rest)
+        bundle = Bundle(signed(self._changes, owner, self.store.last_bundle() + 1), self._rest)
         self._changes, self._rest = [], []
         return self.store.owe(pack(bundle)), bundle
 
@@ -186,3 +185,15 @@ def _ending(entry: Entry, fate: Fate) -> str:
     """How a visit ended, and whether it was ever released: for the figures of whoever restores this alone."""
     released = fate is not Fate.REFUSED or entry.attempt > 0
     return f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
+
+
+def signed(changes: list[Outbound], owner: str, number: int) -> list[Outbound]:
+    """The changes of a bundle with their author's name and its number."""
+    header: Headers = [(OWNER_HEADER, f"{owner}/{number}")]
+    return [change._replace(headers=header) for change in changes]
+
+
+def author(header: bytes) -> tuple[str, int]:
+    """Who wrote a change, in which bundle; nobody when it is not said."""
+    owner, _, number = header.decode(errors="replace").rpartition("/")
+    return (owner, int(number)) if number.isdecimal() and number.isascii() else ("", 0)

@@ -1,15 +1,18 @@
 """One partition while we own it: its file, its hosts, what it owes."""
 
+import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from frontier.memory import OWNER_HEADER, Memory
+from frontier.leases import Watch
+from frontier.memory import OWNER_HEADER, Memory, author, signed
 from frontier.outbox import unpack
 from frontier.partition import USED, Partition
 from frontier.publisher import Publisher
-from frontier.store import Store
+from frontier.store import OtherFormat, Store
+from infra.errors import Fatal
 from infra.kafka.changelog import Changelog
 from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName
@@ -18,13 +21,6 @@ from infra.telemetry.vocabulary.frontier import PartitionOpened
 
 CHANGELOG_END = "changelog/end"
 OWNER = "changelog/owner"
-
-
-class Mark(NamedTuple):
-    """Where ``urls`` ended at a moment at which nothing was owed to it."""
-
-    at_s: float
-    end: int
 
 
 @dataclass
@@ -38,7 +34,16 @@ class Owned:
     """The next offset of each source, reflected in the store."""
     payable: dict[TopicName, int]
     """What may be committed to Kafka."""
-    mark: Mark | None = None
+    owner: str
+    """What its changes are signed with: a name of this opening of the file."""
+    watch: Watch = field(default_factory=Watch)
+
+    def begin(self) -> None:
+        """Begin a transaction. Raises :class:`Fatal` when another process has opened the file since we did."""
+        self.memory.store.begin()
+        if self.memory.store.meta(OWNER) != self.owner:
+            self.memory.store.rollback()
+            raise Fatal("the partition's file was opened by another process: this one has lost it")
 
     def close(self) -> None:
         """Close the file."""
@@ -57,39 +62,51 @@ class Restored(NamedTuple):
 def restore(path: Path, number: int, changelog: Changelog) -> Restored:
     """Open the partition's file and bring it up to the changelog, or make it anew from there.
 
-    A file that owes bundles while somebody else has written since cannot be reconciled: what it owes was decided on
-    input that the other one has decided on as well. It is thrown away.
+    A file that owes bundles while there are changes that it does not hold cannot be reconciled: what it owes was
+    decided on input that somebody else has decided on as well. It is thrown away, as is one that cannot be read.
     """
-    store = Store(path)
-    known = store.meta(CHANGELOG_END)
-    begin = known if isinstance(known, int) else 0
-    owner = str(store.meta(OWNER) or "")
-    if store.owed() and any(_foreign(batch, owner) for batch in changelog.read(begin)):
+    try:
+        store = Store(path)
+    except sqlite3.OperationalError:
+        # The disk is full or locked: nothing is wrong with the file.
+        raise
+    except (sqlite3.DatabaseError, OtherFormat):
+        return _anew(path, number, changelog)
+    end, owner = store.meta(CHANGELOG_END), str(store.meta(OWNER) or "")
+    known = end if isinstance(end, int) else None
+    last = store.last_bundle()
+    if store.owed() and any(_is_missing(each, owner, last) for batch in changelog.read(known or 0) for each in batch):
         store.close()
-        for suffix in ("", "-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
-        return restore(path, number, changelog)
+        return _anew(path, number, changelog)
     memory = Memory(store, number)
     changes = 0
-    for batch in changelog.read(begin):
+    for batch in changelog.read(known or 0):
         store.begin()
-        for each in _foreign(batch, owner):
-            memory.apply(each.key or b"", each.value)
-            changes += 1
+        for each in batch:
+            # What follows a change that is missing is newer, whoever wrote it; and to apply a change twice is harmless.
+            if changes or _is_missing(each, owner, last):
+                memory.apply(each.key or b"", each.value)
+                changes += 1
         memory.forget()
         store.commit()
-    how = _how(known is None, changes)
     store.begin()
     store.set_meta(CHANGELOG_END, changelog.end)
     if changes:
         store.set_meta(USED, 1)
     store.commit()
-    return Restored(store, memory, how, changes)
+    return Restored(store, memory, _how(known is None, changes), changes)
 
 
-def _foreign(batch: list[Inbound], owner: str) -> list[Inbound]:
-    """The changes that the file does not hold: somebody else's."""
-    return [each for each in batch if each.headers.get(OWNER_HEADER, b"").decode(errors="replace") != owner]
+def _anew(path: Path, number: int, changelog: Changelog) -> Restored:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    return restore(path, number, changelog)
+
+
+def _is_missing(change: Inbound, owner: str, last: int) -> bool:
+    """Whether the file does not hold a change: it is somebody else's, or its own and a power cut has taken it."""
+    name, number = author(change.headers.get(OWNER_HEADER, b""))
+    return name != owner or number > last
 
 
 def _how(first: bool, changes: int) -> str:
@@ -103,12 +120,14 @@ def take_over(
 ) -> Owned:
     """The partition, with what its file still owes on its way again."""
     store = restored.store
-    for bundle_number, packed in store.owed():
-        publisher.publish(bundle_number, unpack(packed), {})
     store.begin()
     store.set_meta(OWNER, owner)
     partition = make(restored.memory)
     store.set_meta(USED, 1)
     store.commit()
+    for bundle_number, packed in store.owed():
+        bundle = unpack(packed)
+        again = bundle._replace(changes=signed(bundle.changes, owner, bundle_number))
+        publisher.publish(bundle_number, again, {})
     emit(PartitionOpened(number, restored.how, restored.changes, partition.hosts()))
-    return Owned(partition, restored.memory, publisher, {}, {})
+    return Owned(partition, restored.memory, publisher, {}, {}, owner)

@@ -33,6 +33,9 @@ class Publisher:
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
         self._owed: deque[_Owed] = deque()
+        self._abandoned = False
+        self.newest = 0
+        """The number of the newest bundle."""
         self.changelog_end = -1
         """The offset after our newest acknowledged change; -1 before the first."""
 
@@ -44,10 +47,19 @@ class Publisher:
         """Send a bundle; ``offsets`` may be committed once it is paid."""
         owed = _Owed(number, bundle, offsets, changes_left=len(bundle.changes))
         self._owed.append(owed)
+        self.newest = number
         for record in bundle.changes:
             self._send(record, partial(self._change_done, owed), self._changed)
         if not bundle.changes:
             self._send_rest(owed)
+
+    def owes(self, number: int) -> bool:
+        """Whether anything up to this bundle is not wholly published."""
+        return bool(self._owed) and self._owed[0].number <= number
+
+    def abandon(self) -> None:
+        """The partition is somebody else's: what the world has not been told yet, it is not told by us any more."""
+        self._abandoned = True
 
     def settled(self) -> tuple[int, dict[TopicName, int]] | None:
         """The newest bundle up to which all are paid, and the offsets that may be committed; takes them off."""
@@ -76,6 +88,8 @@ class Publisher:
             self._send_rest(owed)
 
     def _send_rest(self, owed: _Owed) -> None:
+        if self._abandoned:
+            return
         owed.rest_left = len(owed.bundle.rest)
         owed.rest_sent = True
         for record in owed.bundle.rest:

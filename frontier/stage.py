@@ -13,11 +13,11 @@ from typing import Any
 
 from frontier.clock import Clock
 from frontier.memory import Memory
-from frontier.owned import CHANGELOG_END, Mark, Owned, restore, take_over
+from frontier.owned import CHANGELOG_END, Owned, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
 from frontier.results import expire, settle
-from infra.errors import NeverValid
+from infra.errors import NeverValid, RetryLater
 from infra.kafka.changelog import Changelog
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
@@ -48,7 +48,6 @@ class Frontier:
         self._settings = context.settings
         self._control = context.control
         self._worker = context.worker
-        self._epoch = f"{context.worker}-{secrets.token_hex(4)}"
         self._producer = Producer(context.settings, f"{context.worker}-producer", patient=True)
         self._consumer = PartitionOwner(
             context.settings, context.worker, GROUP, [TopicName.LINKS, TopicName.FETCHES], self
@@ -60,6 +59,7 @@ class Frontier:
         self._finished = 0
         self._told: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._commit_at_s = self._expire_at_s = 0.0
+        self._expire_every_s = min(EXPIRE_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping``, then publish what is owed, commit and leave."""
@@ -115,7 +115,7 @@ class Frontier:
         """One transaction: input, what follows from it, what is due, offsets, outbox."""
         now_s = self._clock.now_s()
         store = owned.memory.store
-        store.begin()
+        owned.begin()
         try:
             for record in batch:
                 self._apply(owned, record, now_s)
@@ -123,7 +123,7 @@ class Frontier:
             owned.partition.release(now_s)
             for topic, offset in owned.positions.items():
                 store.set_meta(f"offset/{topic}", offset)
-            settled = owned.memory.settle(self._epoch)
+            settled = owned.memory.settle(owned.owner)
             store.commit()
         except BaseException:
             store.rollback()
@@ -155,7 +155,7 @@ class Frontier:
             if settled is not None:
                 number, offsets = settled
                 owned.payable |= offsets
-                owned.memory.store.begin()
+                owned.begin()
                 owned.memory.store.paid(number)
                 if owned.publisher.changelog_end >= 0:
                     owned.memory.store.set_meta(CHANGELOG_END, owned.publisher.changelog_end)
@@ -169,27 +169,40 @@ class Frontier:
                 self._consumer.commit(number, owned.payable, wait=False)
             self._tell()
         if now_s >= self._expire_at_s:
-            self._expire_at_s = now_s + EXPIRE_EVERY_S
-            for number, owned in self._owned.items():
-                self._expire(number, owned)
+            self._expire_at_s = now_s + self._expire_every_s
+            try:
+                for number, owned in self._owned.items():
+                    self._expire(number, owned)
+            except RetryLater:
+                # Nobody is lost who is looked for a little later.
+                return
 
     def _expire(self, number: int, owned: Owned) -> None:
+        """Take back what nobody will answer, as far as that is known by now."""
+        watch, now_s = owned.watch, self._clock.now_s()
         if not owned.partition.leases:
-            owned.mark = None
-            return
-        now_s = self._clock.now_s()
-        mark = owned.mark
-        if mark is not None and self._fetchers.committed(number) >= mark.end:
-            store = owned.memory.store
-            store.begin()
-            expire(owned.partition, mark.at_s, now_s)
-            settled = owned.memory.settle(self._epoch)
-            store.commit()
-            owned.mark = None
+            watch.stop()
+        elif watch.at_s is None:
+            watch.begin(now_s, owned.publisher.newest)
+        elif self._is_passed(number, owned):
+            owned.begin()
+            expire(owned.partition, watch.at_s, now_s)
+            settled = owned.memory.settle(owned.owner)
+            owned.memory.store.commit()
+            watch.stop()
             if settled is not None:
                 owned.publisher.publish(settled[0], settled[1], {})
-        if owned.mark is None and not len(owned.publisher):
-            owned.mark = Mark(now_s, self._fetchers.end(number))
+
+    def _is_passed(self, number: int, owned: Owned) -> bool:
+        """Whether every result of what was released before the watch began has been read. Raises RetryLater."""
+        watch = owned.watch
+        if watch.end is None and not owned.publisher.owes(watch.bundle):
+            watch.end = self._fetchers.end(number, TopicName.URLS)
+        if watch.end is None:
+            return False
+        if watch.answers is None and self._fetchers.committed(number) >= watch.end:
+            watch.answers = self._fetchers.end(number, TopicName.FETCHES)
+        return watch.answers is not None and owned.positions[TopicName.FETCHES] >= watch.answers
 
     def opened(self, partition: int, committed: Offsets) -> Offsets:
         """Take over a partition: its file, brought up to the changelog."""
@@ -200,7 +213,9 @@ class Frontier:
             restored = restore(directory / f"partition-{partition}.sqlite", partition, changelog)
         finally:
             changelog.close()
-        owned = take_over(restored, partition, self._epoch, Publisher(self._producer), self._make)
+        owner = f"{self._worker}-{secrets.token_hex(4)}"
+        owned = take_over(restored, partition, owner, Publisher(self._producer), self._make)
+        owned.payable |= committed
         stored = owned.memory.store.offsets()
         owned.positions = {
             topic: max(stored.get(topic, 0), committed.get(topic, 0)) for topic in (TopicName.LINKS, TopicName.FETCHES)
@@ -228,6 +243,7 @@ class Frontier:
             self._owned[partition] = owned
             self._pay()
             del self._owned[partition]
+        owned.publisher.abandon()
         owned.close()
         emit(PartitionClosed(partition, lost))
         return owned.payable

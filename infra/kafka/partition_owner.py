@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol, TypeVar
 
-from confluent_kafka import OFFSET_INVALID, Consumer, KafkaException, TopicPartition
+from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
 
 from infra.errors import RetryLater, UserError
 from infra.kafka.clients import consumer_config, is_transient
@@ -29,7 +29,7 @@ class Owner(Protocol):
     """Who works on the partitions. Called from within :meth:`PartitionOwner.take`."""
 
     def opened(self, partition: int, committed: Offsets) -> Offsets:
-        """The partition is ours: prepare its state.
+        """The partition is ours: prepare its state. ``committed`` has each topic, from where there are records.
 
         Returns where to read from, for each topic that should begin elsewhere than ``committed`` says.
         """
@@ -47,7 +47,7 @@ class PartitionOwner:
     """Reads, owns and commits. One thread's own."""
 
     def __init__(self, settings: Settings, worker: str, group: str, topics: Sequence[TopicName], owner: Owner) -> None:
-        self._consumer = Consumer(consumer_config(settings, worker, group))
+        self._consumer = Consumer(consumer_config(settings, worker, group) | {"on_commit": self._on_commit})
         self._topics = tuple(topics)
         self._owner = owner
         self._owned: set[int] = set()
@@ -77,7 +77,7 @@ class PartitionOwner:
         return [from_message(message) for message in messages if message.error() is None]
 
     def commit(self, partition: int, offsets: Mapping[TopicName, int], *, wait: bool) -> None:
-        """Commit what moved since the last commit. Never moves an offset back."""
+        """Commit what moved since the last commit that the broker has confirmed. Never moves an offset back."""
         moved = [
             TopicPartition(topic, partition, offset)
             for topic, offset in offsets.items()
@@ -87,35 +87,47 @@ class PartitionOwner:
             return
         try:
             if wait:
-                self._consumer.commit(offsets=moved, asynchronous=False)
+                self._confirm(self._consumer.commit(offsets=moved, asynchronous=False))
             else:
                 self._consumer.commit(offsets=moved, asynchronous=True)
         except KafkaException:
             # The group moved on: whoever owns the partition now reads on from what is committed.
             return
-        self._committed |= {(each.topic, each.partition): each.offset for each in moved}
+
+    def _on_commit(self, error: KafkaError | None, places: list[TopicPartition]) -> None:
+        """A commit that is refused during a rebalance is made again."""
+        if error is None:
+            self._confirm(places)
+
+    def _confirm(self, places: list[TopicPartition]) -> None:
+        for each in places:
+            place = (each.topic, each.partition)
+            if each.error is None and each.partition in self._owned:
+                self._committed[place] = max(self._committed.get(place, -1), each.offset)
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self.joined = True
         numbers = [each.partition for each in partitions]
         places = [TopicPartition(topic, number) for number in numbers for topic in self._topics]
         begin: list[TopicPartition] = []
+        befores: dict[int, Offsets] = {}
         committed = _retry(lambda: consumer.committed(places, timeout=_ANSWER.total_seconds())) if places else []
         known = {(each.topic, each.partition): each.offset for each in committed if each.offset != OFFSET_INVALID}
         for number in numbers:
-            before = {topic: known[topic, number] for topic in self._topics if known.get((topic, number), -1) >= 0}
+            ends = {topic: self._ends(consumer, topic, number) for topic in self._topics}
+            # What retention has taken is not waited for.
+            before = {topic: max(known.get((topic, number), low), low) for topic, (low, _) in ends.items()}
+            befores[number] = before
             wanted = before | self._owner.opened(number, before)
-            for topic in self._topics:
-                low, high = self._ends(consumer, topic, number)
-                offset = min(max(wanted.get(topic, low), low), high)
-                begin.append(TopicPartition(topic, number, offset))
-                self._committed[topic, number] = before.get(topic, -1)
+            for topic, (low, high) in ends.items():
+                begin.append(TopicPartition(topic, number, min(max(wanted[topic], low), high)))
+                self._committed[topic, number] = known.get((topic, number), -1)
         self._owned.update(numbers)
         consumer.incremental_assign(begin)
-        # Lag of a group that never committed cannot be read from outside: say where we begin.
-        for number in numbers:
-            here = {TopicName(each.topic): each.offset for each in begin if each.partition == number}
-            self.commit(number, here, wait=False)
+        # Lag of a group that never committed cannot be read from outside. Where the owner's state is ahead of that it
+        # may still owe records, so it says itself when that may be committed.
+        for number, before in befores.items():
+            self.commit(number, before, wait=False)
 
     def _ends(self, consumer: Consumer, topic: TopicName, number: int) -> tuple[int, int]:
         place = TopicPartition(topic, number)
@@ -168,13 +180,13 @@ class GroupOffsets:
             raise RetryLater(f"the offsets of another group cannot be read: {error.args[0].str()}") from None
         return max(0, found.offset)
 
-    def end(self, partition: int) -> int:
-        """The offset after the topic's last record. Raises :class:`RetryLater`."""
-        place = TopicPartition(self._topic, partition)
+    def end(self, partition: int, topic: TopicName) -> int:
+        """The offset after the last record of any topic. Raises :class:`RetryLater`."""
+        place = TopicPartition(topic, partition)
         try:
             _, high = self._consumer.get_watermark_offsets(place, timeout=_ANSWER.total_seconds())
         except KafkaException as error:
-            raise RetryLater(f"the end of {self._topic} cannot be read: {error.args[0].str()}") from None
+            raise RetryLater(f"the end of {topic} cannot be read: {error.args[0].str()}") from None
         return int(high)
 
     def close(self) -> None:
