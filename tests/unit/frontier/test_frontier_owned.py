@@ -1,0 +1,251 @@
+"""Taking a partition over: what the file holds, what the changelog holds, and which of them is believed."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from frontier_scene import NOW_S, Scene
+
+from frontier.memory import OWNER_HEADER, Memory
+from frontier.owned import Owned, Restored, restore, take_over
+from frontier.partition import Partition
+from frontier.publisher import Publisher
+from infra.errors import Fatal
+from infra.kafka.changelog import Changelog
+from infra.kafka.inbound import Inbound
+from infra.kafka.producer import Delivered, Outbound, Placed, Producer
+from infra.kafka.topics import TopicName
+from infra.settings import FrontierSettings
+from schemas.records import Links, Reason
+
+
+class Log(Changelog):
+    """A changelog in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Inbound] = []
+        self.start = 0
+
+    @property
+    def end(self) -> int:
+        """The offset after the last record."""
+        return len(self.records)
+
+    @end.setter
+    def end(self, value: int) -> None: ...
+
+    def add(self, record: Outbound) -> int:
+        """Append; returns the offset."""
+        headers = {name: str(value).encode() for name, value in record.headers}
+        offset = len(self.records)
+        self.records.append(Inbound(record.topic, 0, offset, record.key, record.value, headers, 0))
+        return offset
+
+    def read(self, offset: int) -> Iterator[list[Inbound]]:
+        """One record a batch."""
+        for record in self.records[offset:]:
+            yield [record]
+
+
+class Broker(Producer):
+    """A producer whose broker takes records when the test says so, or never."""
+
+    def __init__(self, log: Log) -> None:
+        self.log = log
+        self.waiting: list[tuple[Outbound, Delivered, Placed | None]] = []
+        self.world: list[Outbound] = []
+
+    def send(self, record: Outbound, then: Delivered, placed: Placed | None = None) -> None:
+        """Queue it."""
+        self.waiting.append((record, then, placed))
+
+    def take(self, count: int = 1_000_000) -> None:
+        """Take so many records, oldest first, those that follow from a delivery included."""
+        while self.waiting and count:
+            count -= 1
+            record, then, placed = self.waiting.pop(0)
+            if record.topic is TopicName.FRONTIER_STATE:
+                offset = self.log.add(record)
+                if placed is not None:
+                    placed(offset)
+            else:
+                self.world.append(record)
+            then(None)
+
+
+def opened(path: Path, log: Log, owner: str) -> tuple[Owned, Broker, Restored]:
+    """A process takes the partition over."""
+    restored = restore(path, 0, log)
+    broker = Broker(log)
+    scene = Scene()
+
+    def make(memory: Memory) -> Partition:
+        return Partition(memory, FrontierSettings(), scene.crawl, "odradek", NOW_S)
+
+    return take_over(restored, 0, owner, Publisher(broker), make), broker, restored
+
+
+def decide(owned: Owned, work: Callable[[Partition], object]) -> None:
+    """One transaction, as the stage makes it."""
+    owned.begin()
+    work(owned.partition)
+    settled = owned.memory.settle(owned.owner)
+    owned.memory.store.commit()
+    assert settled is not None
+    owned.publisher.publish(*settled, {})
+
+
+def admit(*paths: str) -> Callable[[Partition], object]:
+    """Links of one host."""
+    urls = [f"http://h.test/{path}" for path in paths]
+    links = Links(crawl="c", host="h.test", reason=Reason.LINK, depth=0, urls=urls)
+    return lambda partition: partition.admit(links, None, NOW_S)
+
+
+def release(partition: Partition) -> object:
+    """Whatever is due, long after."""
+    return partition.release(NOW_S + 10_000)
+
+
+def pay(owned: Owned) -> None:
+    """Forget what the broker has."""
+    settled = owned.publisher.settled()
+    if settled is not None:
+        owned.begin()
+        owned.memory.store.paid(settled[0])
+        owned.memory.store.commit()
+
+
+def figures(owned: Owned) -> dict[str, int]:
+    """The crawl's counts."""
+    prefix = "crawl/c/"
+    return {name.removeprefix(prefix): n for name, n in owned.memory.counts.items() if name.startswith(prefix) and n}
+
+
+def test_the_world_hears_of_a_decision_after_the_changelog(tmp_path: Path) -> None:
+    """A request is sent only when every change of its bundle is in the changelog."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    decide(owned, release)
+    broker.take(1)
+    assert broker.world == []
+    assert [record.topic for record, _, _ in broker.waiting] == [TopicName.FRONTIER_STATE]
+    broker.take()
+    assert [record.topic for record in broker.world] == [TopicName.URLS]
+
+
+def test_what_a_crash_left_owed_is_published_by_the_next_process(tmp_path: Path) -> None:
+    """However often it crashes before the broker takes anything, and also when it had taken a part."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    decide(owned, release)
+    owned.close()
+    for name, taken in (("b", 1), ("c", 2), ("d", 0)):
+        owned, broker, restored = opened(tmp_path / "f", log, name)
+        assert restored.changes == 0
+        broker.take(taken)
+        owned.close()
+    owned, broker, _ = opened(tmp_path / "f", log, "e")
+    broker.take()
+    assert [record.topic for record in broker.world] == [TopicName.URLS]
+    assert figures(owned) == {"leased": 1, "released": 1}
+    owned.close()
+    alone, _, restored = opened(tmp_path / "g", log, "f")
+    assert restored.how == "restored"
+    assert figures(alone) == {"leased": 1, "released": 1}
+
+
+def test_changes_that_a_power_cut_took_from_the_file_come_back(tmp_path: Path) -> None:
+    """The file is older than what it published: the changelog is believed, its own changes included."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1", "2"))
+    broker.take()
+    pay(owned)
+    owned.memory.store.close()
+    old = (tmp_path / "f").read_bytes()
+    owned, broker, _ = opened(tmp_path / "f", log, "b")
+    decide(owned, release)
+    broker.take()
+    pay(owned)
+    assert figures(owned) == {"queued": 1, "leased": 1, "released": 1}
+    owned.close()
+    (tmp_path / "f").write_bytes(old)
+    again, _, restored = opened(tmp_path / "f", log, "c")
+    assert restored.how == "caught up"
+    assert figures(again) == {"queued": 1, "leased": 1, "released": 1}
+
+
+def test_a_file_that_owes_what_others_have_decided_is_thrown_away(tmp_path: Path) -> None:
+    """Two files decided on the same input: the one that is not in the changelog goes."""
+    log = Log()
+    first, _, _ = opened(tmp_path / "f", log, "a")
+    decide(first, admit("1"))
+    first.close()
+    second, broker, _ = opened(tmp_path / "g", log, "b")
+    decide(second, admit("1"))
+    decide(second, release)
+    broker.take()
+    third, broker, restored = opened(tmp_path / "f", log, "c")
+    assert restored.how == "restored"
+    assert broker.waiting == []
+    assert figures(third) == {"leased": 1, "released": 1}
+
+
+@pytest.mark.parametrize("broken", [b"no database at all" * 100, b""])
+def test_a_file_that_cannot_be_read_is_made_anew(tmp_path: Path, broken: bytes) -> None:
+    """A broken disk costs a restore, not an endless restart."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    broker.take()
+    owned.close()
+    (tmp_path / "f").write_bytes(broken)
+    again, _, _ = opened(tmp_path / "f", log, "b")
+    assert figures(again) == {"queued": 1}
+
+
+def test_a_file_of_another_format_is_made_anew(tmp_path: Path) -> None:
+    """After an update the changelog gives the state."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    broker.take()
+    owned.memory.store._db.execute("PRAGMA user_version = 1")  # what an older version left
+    owned.close()
+    again, _, restored = opened(tmp_path / "f", log, "b")
+    assert restored.how == "restored"
+    assert figures(again) == {"queued": 1}
+
+
+def test_two_processes_never_write_to_one_file(tmp_path: Path) -> None:
+    """Whoever opened it first ends, loudly, at the next decision."""
+    log = Log()
+    first, _, _ = opened(tmp_path / "f", log, "a")
+    opened(tmp_path / "f", log, "b")
+    with pytest.raises(Fatal):
+        first.begin()
+
+
+def test_an_abandoned_partition_tells_the_world_nothing_more(tmp_path: Path) -> None:
+    """What was on its way when the partition was lost is not released by the one that lost it."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    decide(owned, release)
+    owned.publisher.abandon()
+    broker.take()
+    assert broker.world == []
+    assert owned.publisher.owes(owned.publisher.newest)
+
+
+def test_every_change_is_signed(tmp_path: Path) -> None:
+    """With the opening's name and the bundle's number, which grows."""
+    log = Log()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    decide(owned, admit("1"))
+    decide(owned, release)
+    broker.take()
+    assert [record.headers[OWNER_HEADER] for record in log.records] == [b"a/1", b"a/2"]
