@@ -77,8 +77,9 @@ def crawl(  # noqa: PLR0913  # one parameter for each option of the command
         created_at=datetime.now(UTC),
     )
     reach = Reach(dict(map(_pair, resolve or [])), list(allow_network or []))
-    # SIGTERM drains as Ctrl-C does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # SIGTERM drains as Ctrl-C does; and Ctrl-C does so too where a shell started us with it ignored.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.default_int_handler)
     if urls:
         outcome = crawl_here(settings, wanted, [usable(url) for url in urls], reach)
     else:
