@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from frontier import host as hosts
+from frontier.admission import is_of_host
 from frontier.entry import Entry, Fate, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
@@ -111,8 +112,8 @@ class Partition:
                 continue
             self._remember(key)
             entry = Entry(key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id)
-            if links.depth > deepest:
-                self.refuse(entry, "too_deep")
+            if links.depth > deepest or not is_of_host(url, links.host):
+                self.refuse(entry, "too_deep" if links.depth > deepest else "not_of_host")
                 continue
             new += 1
             self.wait(host, entry)

@@ -11,6 +11,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+from frontier.admission import check
 from frontier.clock import Clock
 from frontier.memory import Memory
 from frontier.owned import CHANGELOG_END, Owned, restore, take_over
@@ -139,12 +140,13 @@ class Frontier:
         try:
             if record.topic == TopicName.LINKS:
                 links = decode(Links, record.value)
+                check(links)
                 trace = read(record.headers) if links.reason is Reason.SEED else None
                 owned.partition.admit(links, trace.trace_id if trace else None, now_s)
             else:
                 settle(owned.partition, decode(Fetch, record.value), now_s)
-        except Undecodable as error:
-            why = NeverValid("undecodable", str(error))
+        except (Undecodable, NeverValid) as error:
+            why = error if isinstance(error, NeverValid) else NeverValid("undecodable", str(error))
             owned.memory.send(dead_letter("frontier", record, why, 1))
             emit(DeadLettered("frontier", why.reason, record.topic, record.partition, record.offset, str(error)))
 
