@@ -26,6 +26,7 @@ _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS = 200_000
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
 # A tag to its end, quoted values whole. Nothing is given back, so that an open quote is looked at once.
 _WHOLE_TAG = re.compile(r"""<[a-zA-Z](?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
+_REST_OF_TAG = re.compile(r"""(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>""")
 _QUOTED = re.compile(r"""="[^"]*+"|='[^']*+'""")
 # Elements that have no end tag, or whose end tag people leave out.
 _NOT_COUNTED = frozenset(
@@ -52,15 +53,16 @@ class Effort(Enum):
 def judge(html: str) -> Effort:
     """The effort that ``html`` is worth."""
     tags = html.count("<")
-    if tags > MOST_TAGS:
+    if tags > MOST_TAGS or _too_many_attributes(html):
         return Effort.HOSTILE
-    # Counting costs as much as parsing, so it is left out where little can be open.
-    unclosed = tags - 2 * html.count("</")
-    if _too_many_attributes(html):
-        return Effort.HOSTILE
-    if (tags > _COUNT_OPEN_FROM_TAGS or unclosed > _COUNT_OPEN_FROM_UNCLOSED) and _opens_too_much(html):
+    if tags > _COUNT_OPEN_FROM_UNCLOSED and _worth_counting(html, tags) and _opens_too_much(html):
         return Effort.HOSTILE
     return Effort.LARGE if tags > MANY_TAGS else Effort.ORDINARY
+
+
+def _worth_counting(html: str, tags: int) -> bool:
+    """Counting what is open costs as much as parsing, so it is left out where little can be."""
+    return tags > _COUNT_OPEN_FROM_TAGS or tags - 2 * html.count("</") > _COUNT_OPEN_FROM_UNCLOSED
 
 
 def _opens_too_much(html: str) -> bool:
@@ -79,8 +81,10 @@ def _opens_too_much(html: str) -> bool:
 
 
 def _too_many_attributes(html: str) -> bool:
-    if len(html) < _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS and max(map(len, html.split("<"))) < _LONG_PIECE_CHARS:
-        return False
+    if len(html) < _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS:
+        pieces = html.split("<")
+        if max(map(len, pieces)) < _LONG_PIECE_CHARS or not any(map(_may_be_a_long_tag, pieces)):
+            return False
     attributes = pairs = 0
     for tag in _WHOLE_TAG.findall(html):
         if len(tag) >= _LONG_TAG_CHARS:
@@ -89,3 +93,10 @@ def _too_many_attributes(html: str) -> bool:
             attributes += count
             pairs += count * count
     return attributes > MOST_ATTRIBUTES or pairs > MOST_ATTRIBUTE_PAIRS
+
+
+def _may_be_a_long_tag(piece: str) -> bool:
+    if len(piece) < _LONG_PIECE_CHARS:
+        return False
+    end = _REST_OF_TAG.match(piece)
+    return end is None or end.end() > _LONG_TAG_CHARS

@@ -1,6 +1,7 @@
 """The stage: two agents in one consumer group."""
 
 import asyncio
+import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -57,6 +58,8 @@ class Streams:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping``, then drain."""
+        # A batch is thousands of short strings and tuples, none of them in a cycle: look for cycles seldom.
+        gc.set_threshold(50_000, 20, 100)
         await self._worker.run(stopping)
         self._producer.flush(timedelta(seconds=5))
 
