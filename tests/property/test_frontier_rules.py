@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from frontier.memory import Memory
 from frontier.outbox import unpack
+from frontier.results import expire
 from frontier.store import Store
 from schemas.outcomes import Outcome
 from schemas.records import Kind, Links, Reason, Request
@@ -18,7 +19,6 @@ from schemas.url import split
 
 HOSTS = ("a.test", "b.test")
 CRAWLS = ("plain", "polite")
-DELAY_S = 1.0
 PAGE_OUTCOMES = [
     *(Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.RATE_LIMITED),
     *(Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.SKIPPED, Outcome.BLOCKED_ADDRESS, Outcome.DISCONNECT),
@@ -44,7 +44,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.admitted: set[tuple[str, str]] = set()
         self.out: dict[str, Request] = {}
         self.old: list[Request] = []
-        self.quiet_until_s: dict[str, float] = defaultdict(float)
+        self.seen_s: dict[str, float] = defaultdict(float)
         self.checked = 0
 
     def teardown(self) -> None:
@@ -64,7 +64,8 @@ class FrontierMachine(RuleBasedStateMachine):
             busy = {each.host for each in self.out.values()}
             assert request.host not in busy, "two requests to one host"
             assert request.lease not in self.out, "one permission given twice"
-            assert self.scene.now_s >= self.quiet_until_s[request.host] - 1e-6, "faster than allowed"
+            rest_s = self.scene.now_s - self.seen_s[request.host]
+            assert rest_s >= request.delay_ms / 1000 - 1e-6, "faster than allowed"
             self.out[request.lease] = request
         self.checked = len(self.scene.requests)
 
@@ -99,7 +100,7 @@ class FrontierMachine(RuleBasedStateMachine):
         if request.kind is Kind.ROBOTS:
             fields["body"] = body
         seen_s = self.scene.now_s - (since_ms or 0.0) / 1000
-        self.quiet_until_s[request.host] = max(self.quiet_until_s[request.host], seen_s + DELAY_S)
+        self.seen_s[request.host] = max(self.seen_s[request.host], seen_s)
         self.scene.settle(request, outcome, **fields)
         self.old.append(request)
         self.look()
@@ -116,7 +117,7 @@ class FrontierMachine(RuleBasedStateMachine):
         self.scene.now_s += after_s
         self.scene.open(store)
         for host in HOSTS:
-            self.quiet_until_s[host] = self.scene.now_s + DELAY_S
+            self.seen_s[host] = self.scene.now_s
         for number, packed in store.owed():
             self.scene.publish(unpack(packed))
             store.begin()
@@ -150,10 +151,25 @@ class FrontierMachine(RuleBasedStateMachine):
         store.close()
         self.restart(Store(self.scene.path), 0.1)
 
-    @rule(compacted=st.booleans())
-    def lose_the_disk(self, compacted: bool) -> None:
-        """The file is gone; the changelog, compacted or not, gives the state back."""
+    @precondition(lambda self: self.out)
+    @rule()
+    def lose_every_request(self) -> None:
+        """The fetchers have passed what is out, and no result ever came; a late one may come yet."""
+        self.scene.now_s += 400.0
+        with self.scene.step():
+            assert expire(self.scene.partition, self.scene.now_s, self.scene.now_s) == len(self.out)
+        for request in self.out.values():
+            self.seen_s[request.host] = self.scene.now_s
+        self.old += self.out.values()
+        self.out.clear()
+        self.look()
+
+    @rule(compacted=st.booleans(), repeated=st.integers(0, 20))
+    def lose_the_disk(self, compacted: bool, repeated: int) -> None:
+        """The file is gone; the changelog, compacted or not, some of it sent twice, gives the state back."""
         changes = self.scene.changes
+        changes = changes + changes[len(changes) - repeated :] if repeated < len(changes) else changes * 2
+        figures = {name: count for name, count in self.scene.memory.counts.items() if count}
         if compacted:
             changes = list({key: (key, value) for key, value in changes}.values())
         self.scene.memory.store.close()
@@ -166,6 +182,7 @@ class FrontierMachine(RuleBasedStateMachine):
         memory.forget()
         store.set_meta("used", 1)
         store.commit()
+        assert {name: count for name, count in memory.counts.items() if count} == figures
         self.restart(store, 0.1)
 
     @invariant()
@@ -194,5 +211,5 @@ class FrontierMachine(RuleBasedStateMachine):
         assert all(split(url).host in HOSTS for _, url in self.admitted)
 
 
-FrontierMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+FrontierMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
 TestFrontier = FrontierMachine.TestCase
