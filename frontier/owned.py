@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from frontier.leases import Watch
 from frontier.memory import OWNER_HEADER, Memory, author, signed
@@ -48,6 +48,30 @@ class Owned:
     def close(self) -> None:
         """Close the file."""
         self.memory.store.close()
+
+
+class Elsewhere(Protocol):
+    """What others have done (:class:`infra.kafka.partition_owner.GroupOffsets` of the fetchers)."""
+
+    def committed(self, partition: int) -> int:
+        """The next offset of ``urls`` that the fetchers would read."""
+        ...
+
+    def end(self, partition: int, topic: TopicName) -> int:
+        """The offset after the last record of a topic."""
+        ...
+
+
+def is_passed(number: int, owned: Owned, fetchers: Elsewhere) -> bool:
+    """Whether every result of what was released before the watch began has been read. Raises :class:`RetryLater`."""
+    watch = owned.watch
+    if watch.end is None and not owned.publisher.owes(watch.bundle):
+        watch.end = fetchers.end(number, TopicName.URLS)
+    if watch.end is None:
+        return False
+    if watch.answers is None and fetchers.committed(number) >= watch.end:
+        watch.answers = fetchers.end(number, TopicName.FETCHES)
+    return watch.answers is not None and owned.positions[TopicName.FETCHES] >= watch.answers
 
 
 class Restored(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 from frontier.admission import check
 from frontier.clock import Clock
 from frontier.memory import Memory
-from frontier.owned import CHANGELOG_END, Owned, restore, take_over
+from frontier.owned import CHANGELOG_END, Owned, is_passed, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
 from frontier.results import expire, settle
@@ -186,7 +186,7 @@ class Frontier:
             watch.stop()
         elif watch.at_s is None:
             watch.begin(now_s, owned.publisher.newest)
-        elif self._is_passed(number, owned):
+        elif is_passed(number, owned, self._fetchers):
             owned.begin()
             expire(owned.partition, watch.at_s, now_s)
             settled = owned.memory.settle(owned.owner)
@@ -194,17 +194,6 @@ class Frontier:
             watch.stop()
             if settled is not None:
                 owned.publisher.publish(settled[0], settled[1], {})
-
-    def _is_passed(self, number: int, owned: Owned) -> bool:
-        """Whether every result of what was released before the watch began has been read. Raises RetryLater."""
-        watch = owned.watch
-        if watch.end is None and not owned.publisher.owes(watch.bundle):
-            watch.end = self._fetchers.end(number, TopicName.URLS)
-        if watch.end is None:
-            return False
-        if watch.answers is None and self._fetchers.committed(number) >= watch.end:
-            watch.answers = self._fetchers.end(number, TopicName.FETCHES)
-        return watch.answers is not None and owned.positions[TopicName.FETCHES] >= watch.answers
 
     def opened(self, partition: int, committed: Offsets) -> Offsets:
         """Take over a partition: its file, brought up to the changelog."""

@@ -7,7 +7,7 @@ import pytest
 from frontier_scene import NOW_S, Scene
 
 from frontier.memory import OWNER_HEADER, Memory
-from frontier.owned import Owned, Restored, restore, take_over
+from frontier.owned import Owned, Restored, is_passed, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
 from infra.errors import Fatal
@@ -249,3 +249,41 @@ def test_every_change_is_signed(tmp_path: Path) -> None:
     decide(owned, release)
     broker.take()
     assert [record.headers[OWNER_HEADER] for record in log.records] == [b"a/1", b"a/2"]
+
+
+class Others:
+    """Where the topics end and how far the fetchers are, as the test says."""
+
+    def __init__(self) -> None:
+        self.ends = {TopicName.URLS: 0, TopicName.FETCHES: 0}
+        self.done = 0
+
+    def committed(self, _partition: int) -> int:
+        """Of ``urls``."""
+        return self.done
+
+    def end(self, _partition: int, topic: TopicName) -> int:
+        """Of a topic."""
+        return self.ends[topic]
+
+
+def test_a_lease_is_lost_only_when_every_result_has_been_read(tmp_path: Path) -> None:
+    """Not while its request is owed, nor waits in ``urls``, nor while its result may still wait in ``fetches``."""
+    log, others = Log(), Others()
+    owned, broker, _ = opened(tmp_path / "f", log, "a")
+    owned.positions[TopicName.FETCHES] = 0
+    decide(owned, admit("1"))
+    decide(owned, release)
+    owned.watch.begin(NOW_S, owned.publisher.newest)
+    assert not is_passed(0, owned, others)
+    broker.take()
+    pay(owned)
+    others.ends = {TopicName.URLS: 10, TopicName.FETCHES: 7}
+    assert not is_passed(0, owned, others)
+    others.ends = {TopicName.URLS: 12, TopicName.FETCHES: 9}
+    others.done = 10
+    owned.positions[TopicName.FETCHES] = 8
+    assert not is_passed(0, owned, others)
+    owned.positions[TopicName.FETCHES] = 9
+    others.ends[TopicName.FETCHES] = 11
+    assert is_passed(0, owned, others)
