@@ -37,19 +37,21 @@ class Memory:
 
     def queue(self, entry: Entry) -> None:
         """A URL waits: it is new, or is tried again."""
-        self.store.put(entry)
+        packed = entry.pack()
+        self.store.put(entry, packed)
         self._count(entry.crawl, "queued", 1)
-        self._change(b"u" + entry.fingerprint, b"q" + entry.pack())
+        self._change(b"u" + entry.fingerprint, b"q" + packed)
 
     def lease(self, entry: Entry) -> None:
         """A URL that waited is being fetched."""
+        packed = entry.pack()
         self.store.remove(entry.fingerprint)
-        self.store.lease(entry.lease, entry.host, entry.pack())
+        self.store.lease(entry.lease, entry.host, packed)
         self._count(entry.crawl, "queued", -1)
         self._count(entry.crawl, "leased", 1)
         if entry.attempt == 0:
             self._count(entry.crawl, "released", 1)
-        self._change(b"u" + entry.fingerprint, b"l" + entry.pack())
+        self._change(b"u" + entry.fingerprint, b"l" + packed)
 
     def unlease(self, entry: Entry) -> None:
         """It is not being fetched any more."""
@@ -142,7 +144,7 @@ class Memory:
             return
         entry = unpack(fingerprint, rest)
         if state == b"q":
-            self.store.put(entry)
+            self.store.put(entry, rest)
         else:
             self.store.lease(entry.lease, entry.host, rest)
         self._count_entry(entry, 1, leased=state != b"q")

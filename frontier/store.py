@@ -11,16 +11,16 @@ from pathlib import Path
 
 from frontier.entry import Entry, unpack
 
-FORMAT = 2
+FORMAT = 3
 """Of the tables and of what is packed in them; a file of another one is made anew from the changelog."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY, ended INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY, ended INTEGER, place INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS endings (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS queue (
-    fingerprint BLOB PRIMARY KEY, host TEXT NOT NULL, due_s REAL NOT NULL, seq INTEGER NOT NULL, packed BLOB NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS queue_order ON queue (host, due_s, seq);
+    seq INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL, host TEXT NOT NULL, due_s REAL NOT NULL, packed BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS queue_order ON queue (host, due_s);
 CREATE TABLE IF NOT EXISTS leases (lease TEXT PRIMARY KEY, host TEXT NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS robots (origin TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
@@ -73,7 +73,7 @@ class Store:
 
     def see(self, fingerprint: bytes) -> bool:
         """Remember a URL; ``False`` when it was known."""
-        return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, NULL)", (fingerprint,)).rowcount > 0
+        return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, NULL, NULL)", (fingerprint,)).rowcount > 0
 
     def end(self, fingerprint: bytes, name: str | None) -> None:
         """Remember how a seen URL ended; ``None``: it has not, or not any more."""
@@ -93,15 +93,20 @@ class Store:
             self._endings = dict(self._db.execute("SELECT name, id FROM endings").fetchall())
         return self._endings[name]
 
-    def put(self, entry: Entry) -> None:
-        """Let a URL wait in its host's queue."""
+    def put(self, entry: Entry, packed: bytes) -> None:
+        """Let a URL that does not wait yet wait in its host's queue."""
+        # The queue grows at its end, and its key is kept beside the fingerprint: one tree less to write into.
         self._seq += 1
-        row = (entry.fingerprint, entry.host, entry.due_s, self._seq, entry.pack())
-        self._db.execute("INSERT OR REPLACE INTO queue VALUES (?, ?, ?, ?, ?)", row)
+        row = (self._seq, entry.fingerprint, entry.host, entry.due_s, packed)
+        self._db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?)", row)
+        sql = "INSERT INTO seen VALUES (?, NULL, ?) ON CONFLICT (fingerprint) DO UPDATE SET place = excluded.place"
+        self._db.execute(sql, (entry.fingerprint, self._seq))
 
     def remove(self, fingerprint: bytes) -> None:
         """Take a URL out of its queue."""
-        self._db.execute("DELETE FROM queue WHERE fingerprint = ?", (fingerprint,))
+        # A place is left behind, and may be somebody else's by now: hence the second condition.
+        sql = "DELETE FROM queue WHERE seq = (SELECT place FROM seen WHERE fingerprint = ?) AND fingerprint = ?"
+        self._db.execute(sql, (fingerprint, fingerprint))
 
     def head(self, host: str, limit: int, without: Iterable[bytes]) -> list[Entry]:
         """The first URLs of a host by due time, then age, leaving out those that the caller holds."""
@@ -139,7 +144,11 @@ class Store:
 
     def queued(self, fingerprint: bytes) -> Entry | None:
         """The entry of a URL that waits."""
-        row = self._db.execute("SELECT packed, due_s FROM queue WHERE fingerprint = ?", (fingerprint,)).fetchone()
+        sql = (
+            "SELECT packed, due_s FROM queue WHERE seq = (SELECT place FROM seen WHERE fingerprint = ?) "
+            "AND fingerprint = ?"
+        )
+        row = self._db.execute(sql, (fingerprint, fingerprint)).fetchone()
         return _waiting(fingerprint, *row) if row else None
 
     def put_robots(self, origin: str, packed: bytes) -> None:
