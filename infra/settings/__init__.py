@@ -2,7 +2,7 @@
 
 The file is TOML, named by ``ODRADEK_CONFIG``. Environment variables are ``ODRADEK_`` and the path with ``__`` between
 its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS`` and ``CLICKHOUSE_URL`` work as they do
-everywhere else. Durations are ISO 8601 (``PT10S``) or seconds.
+everywhere else. Durations are ISO 8601 (``PT10S``), in the file also a number of seconds.
 """
 
 import os

@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import chdb
 
 from infra.errors import UserError
 from sinks.clickhouse.statements import setting_name
+
+# Two packages bring this module, one with types and one without; which is there last is the installer's choice.
+_engine: Any = chdb
 
 _LOOK_AGAIN_S = 0.1
 
@@ -86,7 +89,7 @@ def run(directory: Path, query: Query) -> bytes:
     The engine in ``directory`` is open in this process, or this opens it. Repeats are folded (``final = 1``) unless a
     setting says otherwise. Blocks; raises :class:`RuntimeError` with ClickHouse's own message.
     """
-    connection = chdb.connect(str(directory.resolve()))
+    connection = _engine.connect(str(directory.resolve()))
     try:
         if query.database:
             name = query.database.replace("\\", "\\\\").replace("`", "\\`")
@@ -117,7 +120,7 @@ def _statement(query: Query) -> Iterator[str]:
 
 def cancel_queries(directory: Path) -> None:
     """Ask every running query of the engine to end; does not wait."""
-    connection = chdb.connect(str(directory.resolve()))
+    connection = _engine.connect(str(directory.resolve()))
     try:
         connection.query("KILL QUERY WHERE 1 ASYNC", "TabSeparated")
     finally:
