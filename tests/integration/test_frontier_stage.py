@@ -91,7 +91,6 @@ class World:
             if request.crawl == self.crawl:
                 answers.append(self._answer(request))
         self.send(answers)
-        self._answered_s |= {(each.key or b"").decode(): time.monotonic() for each in answers}
         if messages:
             self._consumer.commit(offsets=self._consumer.position(self._consumer.assignment()), asynchronous=False)
 
@@ -101,6 +100,7 @@ class World:
             self.broken.append(f"{request.url} was requested after its result")
         if time.monotonic() - self._answered_s.get(request.host, 0.0) < DELAY_S:
             self.broken.append(f"{request.host} was asked too early")
+        # Before it is sent: the frontier may read it, and its delay run, before we hear that Kafka has it.
         self._answered_s[request.host] = time.monotonic()
         self.answered.add(request.url)
         return Outbound(TopicName.FETCHES, request.host.encode(), encode(fetch(request, Outcome.OK)))
