@@ -105,12 +105,16 @@ def restore(path: Path, number: int, changelog: Changelog) -> Restored:
     memory = Memory(store, number)
     changes = 0
     for batch in changelog.read(known or 0):
-        store.begin()
+        newest: dict[bytes, bytes | None] = {}
         for each in batch:
             # What follows a change that is missing is newer, whoever wrote it; and to apply a change twice is harmless.
             if changes or _is_missing(each, owner, last):
-                memory.apply(each.key or b"", each.value)
+                newest[each.key or b""] = each.value
                 changes += 1
+        store.begin()
+        # A change replaces all that was known of its key: where compaction has not been yet, most need not be applied.
+        for key, value in newest.items():
+            memory.apply(key, value)
         memory.forget()
         store.commit()
     store.begin()
