@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
-from infra.agents import Agent, AgentWorker
+from infra.agents import Agent, AgentWorker, Unusable
 from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Headers, Outbound, Producer
@@ -67,30 +67,41 @@ class Streams:
         """Read the seeds; the links of all are with the broker when this returns."""
         out: list[Outbound] = []
         accepted: list[tuple[SeedAccepted, Trace]] = []
+        unusable: list[tuple[Inbound, NeverValid]] = []
         for record in batch:
-            seed = seeds.read(record.value)
-            url = seeds.to_url(seed)
+            try:
+                seed = seeds.read(record.value)
+                url = seeds.to_url(seed)
+            except NeverValid as error:
+                unusable.append((record, error))
+                continue
             trace = read(record.headers) or trace_of(seed.crawl, url_id(url.href), 0)
             out.append(_links_record(seeds.links(seed, url), [trace.child().header()]))
             accepted.append((SeedAccepted(seed.crawl, url.href), trace))
         await self._producer.deliver(out)
         for event, trace in accepted:
             emit(event, trace)
-        self._counts["seeds"] += len(batch)
+        self._counts["seeds"] += len(accepted)
+        if unusable:
+            raise Unusable(unusable)
 
     async def _pages(self, batch: Sequence[Inbound]) -> None:
         """Clean the pages; every link and document is with the broker when this returns."""
         delivery = _Delivery()
+        unusable: list[tuple[Inbound, NeverValid]] = []
         for record in batch:
             try:
                 page = decode(Page, record.value)
             except Undecodable as error:
-                raise NeverValid("bad_page", str(error)) from None
+                unusable.append((record, NeverValid("bad_page", str(error))))
+                continue
             await self._clean(page, read(record.headers), delivery)
             if delivery.size_bytes > DELIVERY_BYTES:
                 await self._deliver(delivery)
                 delivery = _Delivery()
         await self._deliver(delivery)
+        if unusable:
+            raise Unusable(unusable)
 
     async def _clean(self, page: Page, trace: Trace | None, delivery: "_Delivery") -> None:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)

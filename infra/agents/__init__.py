@@ -6,7 +6,7 @@ A stage gives a handler for a batch of raw records (:class:`Agent`); what follow
 2. call the handler; it returns when all effects are durable (``settling``);
 3. :class:`~infra.errors.RetryLater`: wait, longer each time, and go to 2 with the same batch, for ever;
 4. :class:`~infra.errors.NeverValid`, or an exception nobody expected: halve the batch and handle the halves, down to
-   the one bad record, which becomes a dead letter;
+   the one bad record, which becomes a dead letter; a handler that knows the bad ones says so by :class:`Unusable`;
 5. acknowledge every record; Faust commits the lowest contiguous offsets.
 
 No exception leaves an agent, since Faust would acknowledge the record that raised it. Above a share of dead letters
@@ -20,8 +20,8 @@ outside, since a consumer that died silently tells nobody. ``direct`` runs the s
 on librdkafka alone: for a stage that only hands records on, where Faust costs more than the work.
 """
 
-from infra.agents.agent import Agent, Handle
+from infra.agents.agent import Agent, Handle, Unusable
 from infra.agents.direct import DirectWorker
 from infra.agents.worker import AgentWorker
 
-__all__ = ["Agent", "AgentWorker", "DirectWorker", "Handle"]
+__all__ = ["Agent", "AgentWorker", "DirectWorker", "Handle", "Unusable"]

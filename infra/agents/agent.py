@@ -4,11 +4,23 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from infra.errors import Failure, NeverValid
 from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName
 
 Handle = Callable[[Sequence[Inbound]], Awaitable[None]]
 """Returns when every effect of the batch is durable. May be called again with the same records, or a part of them."""
+
+
+class Unusable(Failure):
+    """Some records of the batch can never succeed, and all the others have had their effect.
+
+    A handler that knows which need not be called again for the halves of a batch: a flood of rubbish costs little.
+    """
+
+    def __init__(self, records: Sequence[tuple[Inbound, NeverValid]]) -> None:
+        super().__init__(f"{len(records)} records cannot be used")
+        self.records = records
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from infra.agents.agent import Agent
+from infra.agents.agent import Agent, Unusable
 from infra.errors import Failure, Fatal, NeverValid, RetryLater
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
@@ -50,6 +50,10 @@ class Settler:
                 await self._wait(attempt, error, closing)
             except Fatal:
                 raise
+            except Unusable as error:
+                self._letters.extend([False] * (len(batch) - len(error.records)))
+                await self._bury(error.records, attempt, closing)
+                return
             except Exception as error:  # poison stops nothing, also when nobody thought of it
                 await self._isolate(batch, error, attempt, closing)
                 return
@@ -59,31 +63,36 @@ class Settler:
 
     async def _isolate(self, batch: Sequence[Inbound], error: Exception, attempt: int, closing: asyncio.Event) -> None:
         if len(batch) == 1:
-            await self._bury(batch[0], _why(error), attempt, closing)
+            await self._bury([(batch[0], _why(error))], attempt, closing)
             return
         middle = len(batch) // 2
         await self.settle(batch[:middle], closing)
         await self.settle(batch[middle:], closing)
 
-    async def _bury(self, record: Inbound, why: NeverValid, attempts: int, closing: asyncio.Event) -> None:
+    async def _bury(self, records: Sequence[tuple[Inbound, NeverValid]], attempts: int, closing: asyncio.Event) -> None:
+        for record, why in records:
+            self._count_letter(record, why)
+        letters = [dead_letter(self._agent.name, record, why, attempts) for record, why in records]
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                await self._producer.deliver(letters)
+                break
+            except RetryLater as error:
+                await self._wait(attempt, error, closing)
+            except Failure as error:
+                raise Fatal(f"a dead letter of {records[0][0].topic} cannot be written: {error}") from None
+        for record, why in records:
+            emit(DeadLettered(self._agent.name, why.reason, record.topic, record.partition, record.offset, str(why)))
+
+    def _count_letter(self, record: Inbound, why: NeverValid) -> None:
         self._letters.append(True)
         letters = sum(self._letters)
         if self._agent.limit_dead_letters and letters >= LETTER_LIMIT and letters > LETTER_SHARE * len(self._letters):
             raise Fatal(
                 f"{letters} of the last {len(self._letters)} records of {record.topic} cannot be handled: {why}"
             )
-        letter = dead_letter(self._agent.name, record, why, attempts)
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                await self._producer.deliver([letter])
-                break
-            except RetryLater as error:
-                await self._wait(attempt, error, closing)
-            except Failure as error:
-                raise Fatal(f"a dead letter of {record.topic} cannot be written: {error}") from None
-        emit(DeadLettered(self._agent.name, why.reason, record.topic, record.partition, record.offset, str(why)))
 
     async def _wait(self, attempt: int, error: Exception, closing: asyncio.Event) -> None:
         """Back off with jitter, up to :data:`LONGEST_WAIT`."""

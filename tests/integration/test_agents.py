@@ -10,7 +10,7 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from infra.agents import Agent, AgentWorker, DirectWorker
+from infra.agents import Agent, AgentWorker, DirectWorker, Unusable
 from infra.errors import Fatal, NeverValid, RetryLater
 from infra.kafka.clients import common_config, consumer_config
 from infra.kafka.control import Control
@@ -48,12 +48,13 @@ class Reader:
 
         async def mine(batch: Sequence[Inbound]) -> None:
             own = [record for record in batch if (record.value or b"").startswith(self.mark)]
-            if own:
-                await handle(own)
-            for record in own:
-                self.handled[record.value or b""] += 1
-            if len(self.handled) >= (stop_at or until):
-                stopping.set()
+            try:
+                if own:
+                    await handle(own)
+                self.handled.update(record.value or b"" for record in own)
+            finally:
+                if len(self.handled) >= (stop_at or until):
+                    stopping.set()
 
         agent = Agent("test", TOPIC, mine, 50, timedelta(milliseconds=50), limit_dead_letters=limit)
         worker = self.make(context, self.group, [agent], Producer(self.settings, "letters"))
@@ -203,3 +204,23 @@ def test_a_broken_stage_stops_loudly(reader: Reader) -> None:
     with pytest.raises(Fatal, match="a bad deploy"):
         asyncio.run(scenario())
     assert reader.lag() > 0
+
+
+def test_a_handler_that_knows_the_bad_records_is_called_once(reader: Reader) -> None:
+    """Unusable names them: they become dead letters together, and the good ones are not handled again."""
+
+    class Knowing(HandleMine):
+        async def __call__(self, batch: Sequence[Inbound]) -> None:
+            bad = [record for record in batch if (record.value or b"").endswith(b"7")]
+            if bad:
+                reader.handled.update(record.value or b"" for record in batch)
+                raise Unusable([(record, NeverValid("broken", "ends with 7")) for record in bad])
+
+    async def scenario() -> None:
+        await reader.produce()
+        await reader.run(Knowing(), until=COUNT)
+
+    asyncio.run(scenario())
+    assert len(reader.letters()) == COUNT // 10
+    assert set(reader.handled.values()) == {1}
+    assert reader.lag() == 0
