@@ -4,7 +4,6 @@ import asyncio
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from itertools import groupby
@@ -13,6 +12,7 @@ from typing import Any
 
 from frontier.admission import check
 from frontier.clock import Clock
+from frontier.figures import figures
 from frontier.memory import Memory
 from frontier.owned import CHANGELOG_END, Owned, is_passed, restore, take_over
 from frontier.partition import Partition
@@ -246,14 +246,7 @@ class Frontier:
             for number, owned in self._owned.items()
             for topic, offset in owned.positions.items()
         }
-        total: Counter[str] = Counter()
-        for owned in list(self._owned.values()):
-            total.update(owned.memory.counts)
-            total["hosts"] += owned.partition.hosts()
-            total["outbox"] += len(owned.publisher)
-            total["leased"] += len(owned.partition.leases)
-        total["queued"] = sum(value for name, value in total.items() if name.endswith("/queued"))
-        self._told = (positions, total)
+        self._told = (positions, figures(self._owned.values()))
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""
