@@ -132,7 +132,8 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
         partition.rulebook.write(lease.origin, found)
         partition.memory.send(robots_version(lease.origin, fetch))
         return
-    if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and fetch.outcome is not Outcome.REDIRECT:
+    may_change = fetch.outcome in (Outcome.OK, Outcome.REDIRECT)  # cut, or too many hops
+    if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and not may_change:
         give_up(partition, host, f"robots_{fetch.outcome}", now_s)
         return
     host.robots_failures += 1

@@ -11,7 +11,7 @@ from protego import Protego
 
 from frontier.recent import Recent
 from schemas.outcomes import Outcome
-from schemas.records import Fetch
+from schemas.records import Cut, Fetch
 
 MAX_BYTES = 500 * 1024
 MAX_LINES = 10_000
@@ -64,8 +64,14 @@ def text_of(body: bytes) -> str:
 
 
 def verdict(fetch: Fetch, now_s: float) -> Rules | Wait:
-    """What the outcome of fetching a robots.txt means: 2xx its rules, 4xx no rules, anything else wait."""
+    """What the outcome of fetching a robots.txt means: 2xx its rules, 4xx no rules, anything else wait.
+
+    A file that broke off is not had: what is missing may be what forbids. One that is longer than what has to be read
+    (RFC 9309, 2.5) is.
+    """
     match fetch.outcome:
+        case Outcome.OK if fetch.cut in (Cut.TIME, Cut.DISCONNECT):
+            return Wait("cut")
         case Outcome.OK:
             return rules(text_of(fetch.body or b""), now_s)
         case Outcome.CLIENT_ERROR | Outcome.SKIPPED:

@@ -6,13 +6,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from frontier_scene import Scene
 from hypothesis import given
 from hypothesis import strategies as st
 
 from frontier.robots import ALLOW_ALL, MAX_BYTES, Rules, Wait, allows, crawl_delay, rules, text_of, unpack, verdict
 from infra.kafka.topics import TopicName, all_topics
 from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome
-from schemas.records import Fetch, Kind
+from schemas.records import Cut, Fetch, Kind
 
 MINUTE = timedelta(minutes=1)
 NO_TOKEN = ("Foo Bar", "http://foo.bar/x/y")
@@ -30,7 +31,7 @@ def allowed(body: bytes, path: str, token: str = "odradek") -> bool:
     return allows(read(body), f"http://h.test{path}", token)
 
 
-def fetched(outcome: Outcome, body: bytes | None = None) -> Fetch:
+def fetched(outcome: Outcome, body: bytes | None = None, cut: Cut | None = None) -> Fetch:
     """A result of fetching a robots.txt."""
     return Fetch(
         fetch_id="f",
@@ -54,7 +55,7 @@ def fetched(outcome: Outcome, body: bytes | None = None) -> Fetch:
         first_byte_ms=None,
         total_ms=1.0,
         body_bytes=0,
-        cut=None,
+        cut=cut,
         content_type=None,
         redirect_to=None,
         retry_after=None,
@@ -175,3 +176,24 @@ def test_a_crawl_delay_is_kept_within_reason(value: str, seconds: float) -> None
     """Seconds are taken up to the longest; nonsense asks for nothing."""
     body = f"User-agent: *\nCrawl-delay: {value}\nDisallow: /x\n".encode()
     assert crawl_delay(read(body), "odradek", MINUTE) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("cut", list(Cut))
+def test_a_file_that_broke_off_is_no_permission(cut: Cut) -> None:
+    """What is missing may be what forbids; only a file cut at the length that has to be read is read."""
+    found = verdict(fetched(Outcome.OK, b"User-agent: *\n", cut=cut), 0.0)
+    assert isinstance(found, Rules if cut is Cut.LENGTH else Wait)
+
+
+def test_a_file_that_breaks_off_is_asked_for_again() -> None:
+    """It is waited for as for a server error; nothing is fetched meanwhile."""
+    scene = Scene()
+    scene.define("c", follow_robots=True)
+    scene.admit("http://h.test/1")
+    [first] = scene.release()
+    scene.settle(first, Outcome.OK, body=b"User-agent: *\n", cut=Cut.DISCONNECT)
+    [again] = scene.release(10.0)
+    assert again.kind is Kind.ROBOTS
+    scene.settle(again, Outcome.OK, body=b"User-agent: *\nDisallow: /1\n")
+    assert scene.release(10.0) == []
+    assert [decision.reason for decision in scene.decisions] == ["robots_denied"]
