@@ -87,8 +87,8 @@ class Frontier:
     def _round(self) -> None:
         """Take what arrived, decide, publish."""
         started_s = time.monotonic()
-        owed = sum(len(owned.publisher) for owned in self._owned.values())
-        records = self._consumer.take(timedelta(seconds=self._patience_s())) if owed < MAX_OWED else []
+        is_full = sum(len(owned.publisher) for owned in self._owned.values()) >= MAX_OWED
+        records = [] if is_full else self._consumer.take(timedelta(seconds=self._patience_s()))
         by_partition = attrgetter("partition")
         batches = {number: list(batch) for number, batch in groupby(sorted(records, key=by_partition), by_partition)}
         now_s = self._clock.now_s()
@@ -97,7 +97,8 @@ class Frontier:
             due_s = owned.partition.next_s()
             if batch or (due_s is not None and due_s <= now_s):
                 self._decide(owned, batch)
-        self._producer.poll()
+        # Where nothing is read, this is the only place to wait in.
+        self._producer.poll(timedelta(seconds=LONGEST_WAIT_S if is_full else 0))
         self._pay()
         self._look_after(time.monotonic())
         rest_s = self._pace.rest_s(len(records)) - (time.monotonic() - started_s)
