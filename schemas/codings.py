@@ -24,6 +24,7 @@ RATIO_FROM = 2**20
 
 _CHUNK = 2**18
 _ZSTD_WINDOW_LOG = 23
+_TRAILER_BYTES = 8
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
@@ -107,18 +108,23 @@ def _collect(pull: Callable[[int], tuple[bytes, bool]], coded_bytes: int, limit:
 
 def _zlib(body: bytes, limit: int, window_bits: int) -> _Step:
     decoder = zlib.decompressobj(window_bits)
-    waiting = body
+    # The trailer by itself: where only its checksum is wrong, what it sums up has been read by then.
+    waiting, trailer = body[:-_TRAILER_BYTES], body[-_TRAILER_BYTES:]
 
     def pull(most: int) -> tuple[bytes, bool]:
-        nonlocal decoder, waiting
+        nonlocal decoder, waiting, trailer
         chunk = decoder.decompress(waiting, most)
         waiting = decoder.unconsumed_tail
+        if not chunk and not waiting and not decoder.eof and trailer:
+            waiting, trailer = trailer, b""
+            return pull(most)
         if decoder.eof:
-            rest = decoder.unused_data
+            rest = decoder.unused_data + trailer
             # Another member may follow (RFC 1952, 2.2); anything else after the first is rubbish that browsers skip.
             if not rest.startswith(_GZIP_MAGIC) or window_bits < zlib.MAX_WBITS:
                 return chunk, True
-            decoder, waiting = zlib.decompressobj(window_bits), rest
+            decoder = zlib.decompressobj(window_bits)
+            waiting, trailer = rest[:-_TRAILER_BYTES], rest[-_TRAILER_BYTES:]
         return chunk, False
 
     return _collect(pull, len(body), limit)
