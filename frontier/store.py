@@ -178,10 +178,6 @@ class Store:
         """All durable figures."""
         return dict(self._db.execute("SELECT name, value FROM counts").fetchall())
 
-    def seen_count(self) -> int:
-        """How many URLs are known; reads the whole set."""
-        return int(self._db.execute("SELECT count(*) FROM seen").fetchone()[0])
-
     def set_meta(self, name: str, value: int | str) -> None:
         """Remember an offset or a name."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))

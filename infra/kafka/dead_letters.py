@@ -1,12 +1,11 @@
 """What can never succeed is kept, byte for byte, with the reason; it is never dropped."""
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from hashlib import blake2b
 
 from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
-from infra.kafka.producer import Headers, Outbound
+from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName, all_topics
 from schemas.records import DeadLetter
 from schemas.wire import encode
@@ -38,9 +37,5 @@ def dead_letter(stage: str, record: Inbound, why: NeverValid, attempts: int) -> 
         at=datetime.now(UTC),
     )
     key = record.key if fits else None
-    return Outbound(TopicName.DEAD_LETTERS, key, encode(letter), original_headers(record.headers.items()))
-
-
-def original_headers(headers: Iterable[tuple[str, bytes]]) -> Headers:
-    """Headers go along unchanged: a requeued record continues its trace."""
-    return list(headers)
+    # Headers go along unchanged: a requeued record continues its trace.
+    return Outbound(TopicName.DEAD_LETTERS, key, encode(letter), list(record.headers.items()))

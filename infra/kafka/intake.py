@@ -22,14 +22,14 @@ from collections import deque
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, Message
 
 from infra.errors import Fatal, UserError
 from infra.kafka.assignment import Assignment, OnChange
 from infra.kafka.clients import consumer_config
-from infra.kafka.inbound import Inbound
+from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.lag import Place
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
@@ -188,7 +188,7 @@ class Intake:
         if error is not None:
             _judge(error)
             return None
-        inbound = inbound_of(message)
+        inbound = from_message(message)
         owned = self._assignment.start(inbound.topic, inbound.partition, inbound.offset)
         if owned is None:
             return None
@@ -222,26 +222,6 @@ class Intake:
                 self.failed.set_exception(error)
 
         self._loop.call_soon_threadsafe(tell)
-
-
-def inbound_of(message: Message) -> Inbound:
-    """The record in a message that is no error."""
-    key, value = message.key(), message.value()
-    pairs = cast("list[tuple[str, bytes | str | None]]", message.headers() or [])
-    headers = {name: _bytes(content) for name, content in pairs if content is not None}
-    return Inbound(
-        topic=message.topic() or "",
-        partition=message.partition() or 0,
-        offset=message.offset() or 0,
-        key=None if key is None else _bytes(key),
-        value=None if value is None else _bytes(value),
-        headers=headers,
-        timestamp_ms=message.timestamp()[1],
-    )
-
-
-def _bytes(content: str | bytes) -> bytes:
-    return content if isinstance(content, bytes) else content.encode()
 
 
 def _judge(error: KafkaError) -> None:

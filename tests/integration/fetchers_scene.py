@@ -15,8 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from fetchers.stage import GROUP, Fetchers
 from infra.kafka.clients import common_config
-from infra.kafka.inbound import Inbound
-from infra.kafka.intake import inbound_of
+from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.lag import LagReader
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
@@ -132,7 +131,7 @@ class Tap:
             assert time.monotonic() < deadline, f"only {len(self.found) + len(self.letters)} records came"
             message = self._consumer.poll(0.1)
             if message is not None and message.error() is None:
-                yield inbound_of(message)
+                yield from_message(message)
 
 
 @contextlib.asynccontextmanager
