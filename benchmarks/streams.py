@@ -97,16 +97,22 @@ def steps() -> dict[str, float]:
         "charset": _best(lambda body: charset.decode(body, "utf-8", html=True), bodies),
         "links and title": _best(lambda text: markup.read(markup.parse(text), raw[0].url, "odradek"), texts),
         "resolve": _best(lambda each: outlinks.resolve(each.base, each.links), parsed),
-        "main text": _best(maintext.extract, texts),
+        "main text": _main_text(texts),
         "clean (all of it)": _best(lambda each: clean(each, "odradek", obey=True, now=now), raw),
         "select": _best(select, range(len(raw))),
         "avro out": _best(lambda each: encode(each.document), cleaned),
     }
 
 
-def _best(step: Callable[[T], object], inputs: Sequence[T]) -> float:
+def _main_text(texts: Sequence[str]) -> float:
+    """On top of the parse: the tree is changed by it, so each round has trees of its own."""
+    rounds = [[markup.parse(text) for text in texts] for _ in range(5)]
+    return min(_best(maintext.extract, trees, rounds=1) for trees in rounds)
+
+
+def _best(step: Callable[[T], object], inputs: Sequence[T], rounds: int = 5) -> float:
     best_s = float("inf")
-    for _ in range(5):
+    for _ in range(rounds):
         start_s = time.thread_time()
         for each in inputs:
             step(each)

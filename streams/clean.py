@@ -103,7 +103,7 @@ def _html(
 
 
 def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, str, list[str]]:
-    """What the page says about itself, its text, and flags: ``huge``, ``page_cut``, ``extractor_failed``."""
+    """What the page says about itself, its text, and flags: ``huge``, ``page_cut``."""
     effort = hostility.judge(html)
     if effort is hostility.Effort.HOSTILE:
         flags = ["huge", "page_cut"] if len(html) > MAX_SCANNED_CHARS else ["huge"]
@@ -112,10 +112,7 @@ def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, str,
     parsed = markup.read(tree, url, robots_token)
     if effort is hostility.Effort.LARGE:
         return parsed, maintext.whole(tree), ["huge"]
-    text = maintext.extract(html)
-    if text is None:
-        return parsed, maintext.whole(tree), ["extractor_failed"]
-    return parsed, text, []
+    return parsed, maintext.text(maintext.extract(tree, parsed.title)), []
 
 
 def _fit(text: str) -> tuple[str, bytes]:
