@@ -195,6 +195,32 @@ class Document(Record):
     """What the cleaner could not do as it should, by name; empty for a good page."""
     cleaner: str
     cleaned_at: datetime
+    language: str | None = None
+    """ISO 639 code."""
+    author: str | None = None
+    published: str | None = None
+    """ISO 8601, as exact as the page has it, with the offset that it names; never after ``fetched_at``."""
+    modified: str | None = None
+    """Likewise."""
+    site_name: str | None = None
+    description: str | None = None
+    canonical: str | None = None
+    """Canonical form of the URL that the page calls its own."""
+    images: list[str] = []
+    json_ld: list[str] = []
+    """Each block as JSON."""
+    headings: list[str] = []
+    """Of the main text, in order: as many ``#`` as the level, a space, the heading."""
+    anchors: list[str] = []
+    """The text of the first link to each of ``links``, in the same order."""
+    words: int = 0
+    """Of the main text, between white space."""
+    link_density: float = 0.0
+    """The share of the main part's characters that are links."""
+    simhash: int = 0
+    """Near for texts that are near: the number of differing bits tells."""
+    sources: dict[str, str] = {}
+    """Where each field that the page tells about itself was found."""
 
 
 class Decision(Record):

@@ -19,6 +19,7 @@ LONG = pa.int64()
 DOUBLE = pa.float64()
 TIME = pa.timestamp("us", "UTC")
 STRINGS = pa.list_(pa.string())
+NAMED_STRINGS = pa.map_(pa.string(), pa.string())
 
 # What DateTime64 can hold (ClickHouse reference, "DateTime64"); outside of it values are stored as something else.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -62,7 +63,12 @@ DOCUMENTS = Table(
         *map(_time, ("fetched_at", "cleaned_at")),
         *(_field(name, INT) for name in ("visit", "depth", "status")),
         _field("body_bytes", LONG),
-        *(_field(name, STRINGS) for name in ("links", "flags")),
+        *map(_field, ("language", "author", "published", "modified", "site_name", "description", "canonical")),
+        *(_field(name, STRINGS) for name in ("links", "flags", "images", "json_ld", "headings", "anchors")),
+        _field("words", INT),
+        _field("link_density", DOUBLE),
+        _field("simhash", LONG),
+        Column("sources", NAMED_STRINGS, lambda record: list(record.sources.items())),
     ),
     "fetched_at",
 )

@@ -43,6 +43,10 @@ def document(number: int, crawl: str = "test", **changes: object) -> Document:
         flags=[],
         cleaner="test 1",
         cleaned_at=NOON + timedelta(seconds=number + 1),
+        language="en",
+        headings=[f"# {number}"],
+        simhash=-number,
+        sources={"language": "text", "author": f"meta {number}"} if number % 2 else {},
     )
     return made.model_copy(update=changes)
 
