@@ -95,7 +95,7 @@ def ours(html: str) -> str:
     """As the cleaner does it."""
     tree = markup.parse(html)
     title = markup.read(tree, "http://bench.test/", "odradek").title
-    return maintext.text(maintext.extract(tree, title))
+    return maintext.extract(tree, title).text
 
 
 def _resiliparse(html: str) -> str:

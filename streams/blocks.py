@@ -10,6 +10,7 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from streams.boilerplate import AROUND, COMMENTS, HIDDEN, TEXT, role
+from streams.markup import one_line
 
 UNSEEN = (
     *("script", "style", "template", "noscript", "svg", "iframe", "object", "video", "audio", "canvas"),
@@ -138,7 +139,7 @@ class _Walk:
         self._leave("body")
 
     def _add(self, text: str, linked: int, kind: str) -> None:
-        text = _one_line(text)
+        text = one_line(text)
         if text:
             self.blocks.append(Block(text, min(linked, len(text)), kind))
 
@@ -200,9 +201,3 @@ def _linked(node: LexborNode) -> int:
     if first is None or (first.next is None and first.is_text_node):
         return 0
     return sum(len(each.text(deep=True)) for each in node.css("a"))
-
-
-def _one_line(text: str) -> str:
-    """White space collapsed; most text needs no work."""
-    text = text.strip()
-    return " ".join(text.split()) if "\n" in text or "  " in text or "\t" in text or "\xa0" in text else text

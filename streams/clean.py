@@ -1,15 +1,20 @@
 """From a raw page to a document: pure, one function for each step."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from hashlib import blake2b
+from http import HTTPStatus
 from typing import NamedTuple
 
 from schemas.codings import declared, undo
 from schemas.records import Document, Page
 from schemas.url import Url
-from streams import hostility, maintext, markup
+from streams import hostility, maintext, markup, metadata
 from streams.charset import decode
+from streams.fingerprint import simhash
+from streams.maintext import MainText
 from streams.media import MediaType, in_force, is_html, is_text
+from streams.metadata import NOTHING, Metadata
 from streams.outlinks import resolve
 from streams.scan import MAX_CHARS as MAX_SCANNED_CHARS
 from streams.scan import scan
@@ -33,8 +38,13 @@ class _Content(NamedTuple):
     text: str = ""
     charset: str | None = None
     links: tuple[str, ...] = ()
+    anchors: tuple[str, ...] = ()
     follow: tuple[Url, ...] = ()
     flags: tuple[str, ...] = ()
+    words: int = 0
+    headings: Sequence[str] = ()
+    link_density: float = 0.0
+    metadata: Metadata = NOTHING
 
 
 def headers(head: bytes) -> dict[str, list[str]]:
@@ -83,6 +93,12 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
         flags=flags,
         cleaner=VERSION,
         cleaned_at=now,
+        headings=list(content.headings),
+        anchors=list(content.anchors),
+        words=content.words,
+        link_density=round(content.link_density, 4),
+        simhash=simhash(text),
+        **content.metadata._asdict(),
     )
     return Cleaned(document, list(content.follow))
 
@@ -92,27 +108,43 @@ def _html(
 ) -> _Content:
     """``header_directives`` is ``None`` when directives do not count."""
     html, charset = decode(body, kind.parameters.get("charset") if kind else None, html=True)
-    parsed, text, flags = _parsed(html, page.url, robots_token)
+    parsed, main, flags = _parsed(html, page.url, robots_token)
+    text = main.text
     resolved = resolve(parsed.base, parsed.links)
     if resolved.more:
         flags.append("too_many_links")
     obeyed = frozenset[str]() if header_directives is None else parsed.directives | header_directives
     follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
     links = tuple(url.href for url in resolved.urls)
-    return _Content(parsed.title, text, charset, links, follow, tuple(flags))
+    if page.status == HTTPStatus.OK and metadata.looks_missing(parsed.title, text):
+        flags.append("soft_404")
+    return _Content(
+        parsed.title,
+        text,
+        charset,
+        links,
+        tuple(resolved.anchors),
+        follow,
+        tuple(flags),
+        main.words,
+        main.headings,
+        main.link_density,
+        metadata.read(parsed, text, page.fetched_at),
+    )
 
 
-def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, str, list[str]]:
-    """What the page says about itself, its text, and flags: ``huge``, ``page_cut``."""
+def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, MainText, list[str]]:
+    """What the page says about itself, its main text, and flags: ``huge``, ``page_cut``."""
     effort = hostility.judge(html)
     if effort is hostility.Effort.HOSTILE:
         flags = ["huge", "page_cut"] if len(html) > MAX_SCANNED_CHARS else ["huge"]
-        return *scan(html, url), flags
+        parsed, text = scan(html, url)
+        return parsed, maintext.unread(text), flags
     tree = markup.parse(html)
     parsed = markup.read(tree, url, robots_token)
     if effort is hostility.Effort.LARGE:
-        return parsed, maintext.whole(tree), ["huge"]
-    return parsed, maintext.text(maintext.extract(tree, parsed.title)), []
+        return parsed, maintext.unread(maintext.whole(tree)), ["huge"]
+    return parsed, maintext.extract(tree, parsed.title), []
 
 
 def _fit(text: str) -> tuple[str, bytes]:
@@ -128,4 +160,4 @@ def _plain(kind: MediaType | None, body: bytes) -> _Content:
     if not is_text(kind, body):
         return _Content(flags=("unsupported_type",))
     text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=False)
-    return _Content(text=text, charset=charset)
+    return _Content(text=text, charset=charset, words=len(text.split()))

@@ -26,15 +26,41 @@ _OF_RUNNING_TEXT = frozenset(("p", "pre", "blockquote", "li", "dt", "dd", "td", 
 _TOO_SMALL = frozenset(("p", "li", "td", "th", "dt", "dd", "blockquote", *HEADINGS))
 
 
-class MainPart(NamedTuple):
-    """Some of a page's blocks."""
+class _Part(NamedTuple):
+    """Some of a page's blocks, and what they weigh."""
 
     blocks: Sequence[Block]
     weight: float
 
 
-def extract(tree: LexborHTMLParser, title: str | None = None) -> list[Block]:
-    """The blocks of the main text. ``title`` is not repeated in them. Changes the tree."""
+class MainText(NamedTuple):
+    """The blocks of the main text, in document order."""
+
+    blocks: Sequence[Block]
+    link_density: float
+    """The share of the main part's characters that are links, those of lists that were left out too."""
+
+    @property
+    def text(self) -> str:
+        """One line for each block, preformatted text as it is."""
+        return "\n".join(block.text for block in self.blocks)
+
+    @property
+    def words(self) -> int:
+        """Between white space."""
+        return sum(
+            len(block.text.split()) if block.kind in ("pre", "body") else block.text.count(" ") + 1
+            for block in self.blocks
+        )
+
+    @property
+    def headings(self) -> list[str]:
+        """As many ``#`` as the level, a space, the heading."""
+        return [f"{'#' * int(block.kind[1])} {block.text}" for block in self.blocks if block.kind in HEADINGS]
+
+
+def extract(tree: LexborHTMLParser, title: str | None = None) -> MainText:
+    """The main text. ``title`` is not repeated in it. Changes the tree."""
     prepare(tree)
     found = outline(tree)
     main = _main_part(found)
@@ -45,21 +71,27 @@ def extract(tree: LexborHTMLParser, title: str | None = None) -> list[Block]:
             main = other
         elif 5 * main.weight < sum(block.own for block in found.blocks):
             # No article: a list of links or products. All of it is what the page has to say.
-            return found.blocks or whole.blocks
-    return list(_without_labels(main.blocks, title or ""))
+            blocks = found.blocks or whole.blocks
+            return MainText(blocks, _link_density(blocks))
+    return MainText(list(_without_labels(main, title or "")), _link_density(main.blocks))
 
 
-def text(blocks: Sequence[Block]) -> str:
-    """One line for each block, preformatted text as it is."""
-    return "\n".join(block.text for block in blocks)
+def unread(text: str) -> MainText:
+    """The text of a page whose main part was not looked for."""
+    return MainText([Block(text, 0, "body")], 0.0)
+
+
+def _link_density(blocks: Sequence[Block]) -> float:
+    chars = sum(len(block.text) for block in blocks)
+    return sum(block.linked for block in blocks) / chars if chars else 0.0
 
 
 def _weight(block: Block) -> int:
-    own = block.own
+    own = len(block.text) - block.linked
     return own if own >= _LEAST_CHARS and own > block.linked and block.kind not in HEADINGS else 0
 
 
-def _main_part(found: Outline) -> MainPart:
+def _main_part(found: Outline) -> _Part:
     sums = [0, *accumulate(map(_weight, found.blocks))]
     weights = [sums[box.end] - sums[box.first] for box in found.boxes]
     here = 0
@@ -75,15 +107,16 @@ def _main_part(found: Outline) -> MainPart:
             break
         here = below
     box = found.boxes[here]
-    return MainPart(found.blocks[box.first : box.end], weights[here])
+    return _Part(found.blocks[box.first : box.end], weights[here])
 
 
-def _without_labels(blocks: Sequence[Block], title: str) -> Iterator[Block]:
-    marked = sum(_weight(block) for block in blocks if block.kind in _OF_RUNNING_TEXT)
+def _without_labels(main: _Part, title: str) -> Iterator[Block]:
+    blocks = main.blocks
+    unmarked = sum(_weight(block) for block in blocks if block.kind not in _OF_RUNNING_TEXT)
     # Where paragraphs are marked as such, short text outside of them is a caption or a label.
-    only_marked = marked > 0.7 * sum(map(_weight, blocks))
+    only_marked = unmarked < 0.3 * main.weight
     # A table of contents or an index is made of links.
-    of_links = 3 * sum(block.own for block in blocks) < sum(block.linked for block in blocks)
+    of_links = 4 * sum(block.own for block in blocks) < sum(len(block.text) for block in blocks)
     for block in blocks:
         if not of_links and block.linked > (4 * block.own if block.kind == "p" else block.own):
             continue

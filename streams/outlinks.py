@@ -24,6 +24,8 @@ class Resolved(NamedTuple):
     urls: list[Url]
     follow: list[Url]
     """Without those that the page asks not to be followed."""
+    anchors: list[str]
+    """Of the first link to each of :attr:`urls`."""
     more: bool
     """Whether the page has more than :data:`MAX_LINKS` or :data:`MAX_LINKS_CHARS`."""
 
@@ -37,7 +39,8 @@ def resolve(base: str, links: Iterable[Link]) -> Resolved:
     follow: dict[str, Url] = {}
     room_chars = MAX_LINKS_CHARS
     more = False
-    for href, nofollow in links:
+    anchors: list[str] = []
+    for href, nofollow, text in links:
         # Nearly every link of the web is one of these two: the shortest way for them.
         if len(href) <= _CACHED_HREF_CHARS and href.startswith(("/", "http://", "https://")):
             url = _cached(href, directory)
@@ -51,9 +54,10 @@ def resolve(base: str, links: Iterable[Link]) -> Resolved:
                 more = True
                 break
             found[url.href] = url
+            anchors.append(text)
         if not nofollow:
             follow.setdefault(url.href, url)
-    return Resolved(list(found.values()), list(follow.values()), more)
+    return Resolved(list(found.values()), list(follow.values()), anchors, more)
 
 
 def _resolved(href: str, base: str, directory: str) -> Url | None:
