@@ -57,18 +57,54 @@ def headers(head: bytes) -> dict[str, list[str]]:
     return found
 
 
-def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleaned:
-    """The document of ``page``. ``obey``: whether nofollow directives of the whole page count."""
+class Opened(NamedTuple):
+    """A page whose content codings are undone."""
+
+    page: Page
+    fields: dict[str, list[str]]
+    kind: MediaType | None
+    body: bytes
+    flags: tuple[str, ...]
+
+    @property
+    def html(self) -> bool:
+        """Whether it is read as HTML."""
+        return is_html(self.kind, self.body)
+
+    @property
+    def costly(self) -> bool:
+        """Whether cleaning it may take seconds, however well it is done."""
+        return self.html and hostility.costly(self.body)
+
+
+class Way(NamedTuple):
+    """How to clean."""
+
+    robots_token: str
+    obey: bool
+    """Whether nofollow directives of the whole page count."""
+    parse: bool = True
+    """``False`` reads HTML by patterns alone, in linear time and little memory."""
+
+
+def open_page(page: Page) -> Opened:
+    """The first step, whose cost is bounded for any page."""
     fields = headers(page.head)
-    kind = in_force(fields.get("content-type", ()))
     decoded = undo(page.body, declared(fields.get("content-encoding", ())), MAX_BODY_BYTES)
-    if is_html(kind, decoded.body):
-        forbidden = markup.header_directives(fields.get("x-robots-tag", ()), robots_token)
-        content = _html(page, kind, decoded.body, robots_token, forbidden if obey else None)
-    else:
-        content = _plain(kind, decoded.body)
+    return Opened(page, fields, in_force(fields.get("content-type", ())), decoded.body, tuple(decoded.flags))
+
+
+def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleaned:
+    """The document of ``page``, made in this process whatever it costs."""
+    return finish(open_page(page), Way(robots_token, obey), now)
+
+
+def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
+    """The document of an opened page."""
+    page, kind = opened.page, opened.kind
+    content = _html(opened, way) if opened.html else _plain(kind, opened.body)
     text, encoded = _fit(content.text)
-    flags = [*decoded.flags, *content.flags]
+    flags = [*opened.flags, *content.flags]
     if text is not content.text:
         flags.append("text_cut")
     document = Document(
@@ -88,7 +124,7 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
         text=text,
         links=list(content.links),
         content_hash=blake2b(encoded, digest_size=16).digest(),
-        body_bytes=len(decoded.body),
+        body_bytes=len(opened.body),
         cut=page.cut,
         flags=flags,
         cleaner=VERSION,
@@ -103,17 +139,17 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
     return Cleaned(document, list(content.follow))
 
 
-def _html(
-    page: Page, kind: MediaType | None, body: bytes, robots_token: str, header_directives: frozenset[str] | None
-) -> _Content:
-    """``header_directives`` is ``None`` when directives do not count."""
-    html, charset = decode(body, kind.parameters.get("charset") if kind else None, html=True)
-    parsed, main, flags = _parsed(html, page.url, robots_token)
+def _html(opened: Opened, way: Way) -> _Content:
+    page = opened.page
+    label = opened.kind.parameters.get("charset") if opened.kind else None
+    html, charset = decode(opened.body, label, html=True)
+    parsed, main, flags = _parsed(html, page.url, way)
     text = main.text
     resolved = resolve(parsed.base, parsed.links)
     if resolved.more:
         flags.append("too_many_links")
-    obeyed = frozenset[str]() if header_directives is None else parsed.directives | header_directives
+    asked = markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
+    obeyed = parsed.directives | asked if way.obey else frozenset[str]()
     follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
     links = tuple(url.href for url in resolved.urls)
     if page.status == HTTPStatus.OK and metadata.looks_missing(parsed.title, text):
@@ -133,15 +169,15 @@ def _html(
     )
 
 
-def _parsed(html: str, url: str, robots_token: str) -> tuple[markup.Markup, MainText, list[str]]:
+def _parsed(html: str, url: str, way: Way) -> tuple[markup.Markup, MainText, list[str]]:
     """What the page says about itself, its main text, and flags: ``huge``, ``page_cut``."""
-    effort = hostility.judge(html)
+    effort = hostility.judge(html) if way.parse else hostility.Effort.HOSTILE
     if effort is hostility.Effort.HOSTILE:
         flags = ["huge", "page_cut"] if len(html) > MAX_SCANNED_CHARS else ["huge"]
         parsed, text = scan(html, url)
         return parsed, maintext.unread(text), flags
     tree = markup.parse(html)
-    parsed = markup.read(tree, url, robots_token)
+    parsed = markup.read(tree, url, way.robots_token)
     if effort is hostility.Effort.LARGE:
         return parsed, maintext.unread(maintext.whole(tree)), ["huge"]
     return parsed, maintext.extract(tree, parsed.title), []

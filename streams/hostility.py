@@ -11,6 +11,8 @@ from enum import Enum
 MANY_TAGS = 60_000
 """Above it finding the main part would take seconds: all text is taken."""
 MOST_TAGS = 250_000
+COSTLY_TAGS = 20_000
+COSTLY_BYTES = 2 * 2**20
 MOST_OPEN = 1_000
 MOST_OPEN_FORMATTING = 100
 MOST_ATTRIBUTE_PAIRS = 10_000_000
@@ -48,6 +50,11 @@ class Effort(Enum):
     """It may be parsed; finding its main text would take too long."""
     HOSTILE = "hostile"
     """It must not be parsed."""
+
+
+def costly(body: bytes) -> bool:
+    """Whether a page may take a tenth of a second or more: it is then worth a process that can be killed."""
+    return len(body) > COSTLY_BYTES or body.count(b"<") > COSTLY_TAGS
 
 
 def judge(html: str) -> Effort:

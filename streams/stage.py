@@ -19,7 +19,8 @@ from schemas.records import Crawl, Document, Links, Page
 from schemas.url import url_id
 from schemas.wire import Undecodable, decode, encode
 from streams import seeds
-from streams.clean import clean
+from streams.clean import Way, finish, open_page
+from streams.isolation import Isolation
 from streams.outlinks import Outlinks, Recent, select
 
 GROUP = "odradek-streams"
@@ -36,6 +37,7 @@ class Streams:
         self._producer = Producer(context.settings, f"{context.worker}-producer")
         settings = context.settings.streams
         self._recent = Recent(settings.recent_links)
+        self._isolation = Isolation(settings.costly_pages_timeout, settings.costly_pages_memory_mib)
         self._max_outlinks = settings.max_outlinks
         self._defined: set[str] = set()
         self._counts: Counter[str] = Counter()
@@ -61,6 +63,7 @@ class Streams:
         # A batch is thousands of short strings and tuples, none of them in a cycle: look for cycles seldom.
         gc.set_threshold(50_000, 20, 100)
         await self._worker.run(stopping)
+        await self._isolation.close()
         self._producer.flush(timedelta(seconds=5))
 
     async def _seeds(self, batch: Sequence[Inbound]) -> None:
@@ -105,7 +108,8 @@ class Streams:
 
     async def _clean(self, page: Page, trace: Trace | None, delivery: "_Delivery") -> None:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
-        document, follow = clean(page, self._token, obey=crawl.follow_robots, now=datetime.now(UTC))
+        opened, way, now = open_page(page), Way(self._token, crawl.follow_robots), datetime.now(UTC)
+        document, follow = await self._isolation.clean(opened, way, now) if opened.costly else finish(opened, way, now)
         links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
         if links.over_limit:
             document.flags.append("too_many_outlinks")

@@ -20,3 +20,7 @@ class StreamSettings(Group):
     twice)."""
     max_outlinks: int = Field(default=1_000, ge=0, le=10_000)
     """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""
+    costly_pages_timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))
+    """What one large page may take in the process for such pages before it is killed and read by patterns alone."""
+    costly_pages_memory_mib: int = Field(default=1_024, ge=256)
+    """What that process may address."""

@@ -199,6 +199,20 @@ def test_a_stop_in_the_middle_drains(pipeline: Pipeline) -> None:
     assert set(_all_came(pipeline).documents.values()) == {1}
 
 
+def test_a_kill_of_the_process_for_costly_pages_loses_no_page(pipeline: Pipeline) -> None:
+    """After kill -9 of it in the middle every page has one document, the worker is the same, and it ends as usual."""
+    large = b"<p>some text</p>" * 30_000
+    process = pipeline.start()
+    pipeline.send(*(pipeline.page(number, large + b"%d" % number) for number in range(20)))
+    pipeline.wait(lambda out: len(out.documents) > 2)
+    [child] = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    os.kill(child, signal.SIGKILL)
+    output = pipeline.wait(lambda out: len(out.documents) == 20)
+    assert set(output.documents.values()) == {1}
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(35) == 0
+
+
 def _all_came(pipeline: Pipeline) -> Output:
     urls = {f"http://{pipeline.host}/{number}" for number in range(PAGES)}
     told = {f"http://{pipeline.host}/{name}" for name in (*range(1, PAGES + 1), "shared")}
