@@ -12,11 +12,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from streams.boilerplate import AROUND, COMMENTS, HIDDEN, TEXT, role
 from streams.markup import one_line
 
-UNSEEN = (
-    *("script", "style", "template", "noscript", "svg", "iframe", "object", "video", "audio", "canvas"),
-    *("button", "select", "datalist", "textarea", "dialog"),
-)
-"""Elements whose text is not the page's."""
+# Elements whose text is not the page's. Those that stand within paragraphs are taken away before, the others passed by.
+_INSIDE_TEXT = ["script", "style", "template", "noscript", "svg", "button", "select"]
+_UNSEEN = frozenset(("iframe", "object", "video", "audio", "canvas", "datalist", "textarea", "dialog"))
 HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 _INLINE = frozenset(
     (
@@ -30,10 +28,14 @@ _LEAVES = frozenset(("p", *HEADINGS))
 _EMPTY = frozenset(
     ("-comment", "br", "img", "wbr", "source", "input", "link", "meta", "col", "area", "base", "embed", "track")
 )
+_PASSED = _EMPTY | _UNSEEN
 _ALWAYS_AROUND = frozenset(("nav", "figcaption"))
 _AROUND = frozenset(("aside", "footer", "form"))
 _MOST_LARGE_AROUND = 20
 _ALL = 2**31
+_CELLS = frozenset(("td", "th"))
+_MOST_ROW_CHARS = 300
+BETWEEN_CELLS = " | "
 
 
 class Block(NamedTuple):
@@ -70,7 +72,7 @@ class Outline(NamedTuple):
 def outline(tree: LexborHTMLParser, *, everything: bool = False) -> Outline:
     """What the page holds; ``everything`` takes also what by its name is not the main text.
 
-    Scripts and the like must be gone (:data:`UNSEEN`), and line breaks be text (:func:`prepare`).
+    To be called after :func:`prepare`.
     """
     body = tree.body
     if body is None:
@@ -82,8 +84,8 @@ def outline(tree: LexborHTMLParser, *, everything: bool = False) -> Outline:
 
 def prepare(tree: LexborHTMLParser) -> None:
     """Take away what is never text, and make line breaks text: then the text of any element is one call."""
-    tree.strip_tags(list(UNSEEN))
-    for node in tree.css("br"):
+    tree.strip_tags(_INSIDE_TEXT)
+    for node in tree.tags("br"):
         node.replace_with("\n")
 
 
@@ -104,6 +106,7 @@ class _Walk:
         self._named_text = [False]
         self._first = [0]
         self._end = [0]
+        self._cell = 0, 0  # the row of the last cell, and how many blocks there were after it
         self._pieces: list[str] = []
         self._linked = 0
 
@@ -130,7 +133,7 @@ class _Walk:
                     self._pieces.append(text)
                     if self._in_link:
                         self._linked += len(text.strip())
-                elif tag in _INLINE or (tag not in _EMPTY and self._enters(node, tag)):
+                elif tag in _INLINE or (tag not in _PASSED and self._enters(node, tag)):
                     self._in_link += tag == "a"
                     above.append((node, tag))
                     node = node.first_child
@@ -141,7 +144,21 @@ class _Walk:
     def _add(self, text: str, linked: int, kind: str) -> None:
         text = one_line(text)
         if text:
-            self.blocks.append(Block(text, min(linked, len(text)), kind))
+            block = Block(text, min(linked, len(text)), kind)
+            if kind in _CELLS:
+                self._add_cell(block)
+            else:
+                self.blocks.append(block)
+
+    def _add_cell(self, cell: Block) -> None:
+        """Short cells of one row are one block; in tables that are there for the layout they are not short."""
+        row = self._parents[self._box]
+        last = self.blocks[-1] if self.blocks else None
+        if last and self._cell == (row, len(self.blocks)) and len(last.text) + len(cell.text) < _MOST_ROW_CHARS:
+            self.blocks[-1] = Block(f"{last.text}{BETWEEN_CELLS}{cell.text}", last.linked + cell.linked, "tr")
+        else:
+            self.blocks.append(cell)
+        self._cell = row, len(self.blocks)
 
     def _flush(self) -> None:
         if self._pieces:

@@ -22,7 +22,9 @@ _ENOUGH = 250
 """Weight of a main part that is believed at once."""
 _NEARLY_ALL = 0.7
 _NAMED_SHARE = 0.4
-_OF_RUNNING_TEXT = frozenset(("p", "pre", "blockquote", "li", "dt", "dd", "td", "th", "caption", "summary", *HEADINGS))
+_OF_RUNNING_TEXT = frozenset(
+    ("p", "pre", "blockquote", "li", "dt", "dd", "td", "th", "tr", "caption", "summary", *HEADINGS)
+)
 _TOO_SMALL = frozenset(("p", "li", "td", "th", "dt", "dd", "blockquote", *HEADINGS))
 
 

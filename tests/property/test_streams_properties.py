@@ -22,6 +22,31 @@ FRAGMENTS = st.sampled_from(
         *(b"<p>", b"</p>", b"<a href='", b"'>", b'"', b"<a href=", b" ", b">", b"<", b"</", b"<!--", b"-->"),
         *(b"<script>", b"</script>", b"<title>", b"</title>", b"<base href=", b"<meta charset=", b"gbk", b"utf-16"),
         *(b"<svg>", b"<template>", b"<select><option>", b"&#xD800;", b"\xed\xa0\x80", b"\xff", b"\xef\xbb\xbf"),
+        *(
+            b"<meta property=og:image content='",
+            b"<meta http-equiv=refresh content='0;url=",
+            b"<link rel=canonical href=",
+        ),
+        *(b"<script type=application/ld+json>", b'{"@type":"Article","author":', b'{"datePublished":"2024-01-02', b"}"),
+        *(
+            b"<h1>",
+            b"<pre>",
+            b"<table><tr><td>",
+            b"<td>",
+            b"<div class=ad>",
+            b"<form>",
+            b"<ul><li>",
+            b"<frameset><frame src=",
+        ),
+        *(
+            b"<time pubdate datetime=",
+            b"<img srcset='a 1x,",
+            b"<html lang=",
+            b"<br>",
+            b"<br>x<br>",
+            b"<button>",
+            b"<area href=",
+        ),
         *(b"<meta name=robots content=nofollow>", b"<b>", b"<plaintext>", b"<![CDATA[", b"\xc3\xa4", b"text ", b"\0"),
     ]
 )

@@ -106,7 +106,7 @@ def test_documentation_keeps_code_tables_and_headings() -> None:
         f"<table><tr><th>Name</th><th>Value</th></tr><tr><td>a</td><td>1</td></tr></table><p>{MORE} 2</p>"
         f"<dl><dt>term</dt><dd>{MORE} 3</dd></dl><blockquote>{MORE} 4</blockquote></main>"
     )
-    expected = ["Use", PROSE, "def f():", "    return 1", MORE, "Name", "Value", "a", "1"]
+    expected = ["Use", PROSE, "def f():", "    return 1", MORE, "Name | Value", "a | 1"]
     assert text(NAV + body) == [*expected, f"{MORE} 2", "term", f"{MORE} 3", f"{MORE} 4"]
 
 
