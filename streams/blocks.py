@@ -33,6 +33,8 @@ _ALWAYS_AROUND = frozenset(("nav", "figcaption"))
 _AROUND = frozenset(("aside", "footer", "form"))
 _MOST_LARGE_AROUND = 20
 _ALL = 2**31
+# Documentation ends its headings and definitions with a sign that links to them.
+_SIGNED = frozenset(("dt", *HEADINGS))
 _CELLS = frozenset(("td", "th"))
 _MOST_ROW_CHARS = 300
 BETWEEN_CELLS = " | "
@@ -143,6 +145,8 @@ class _Walk:
 
     def _add(self, text: str, linked: int, kind: str) -> None:
         text = one_line(text)
+        if text and kind in _SIGNED and text[-1] == "\u00b6":
+            text = text[:-1].rstrip()
         if text:
             block = Block(text, min(linked, len(text)), kind)
             if kind in _CELLS:
