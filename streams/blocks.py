@@ -58,6 +58,8 @@ class Box(NamedTuple):
 
     parent: int
     kind: str
+    name: str
+    """Its class attribute."""
     named_text: bool
     """Whether its author's name for it says that it holds the text."""
     first: int
@@ -78,7 +80,7 @@ def outline(tree: LexborHTMLParser, *, everything: bool = False) -> Outline:
     """
     body = tree.body
     if body is None:
-        return Outline([], [Box(-1, "body", named_text=False, first=0, end=0)])
+        return Outline([], [Box(-1, "body", "", named_text=False, first=0, end=0)])
     walk = _Walk(body, everything=everything)
     walk.run(body.first_child)
     return Outline(walk.blocks, walk.boxes())
@@ -105,6 +107,7 @@ class _Walk:
         self._box = 0
         self._parents = [-1]
         self._kinds = ["body"]
+        self._names = [""]
         self._named_text = [False]
         self._first = [0]
         self._end = [0]
@@ -114,7 +117,7 @@ class _Walk:
 
     def boxes(self) -> list[Box]:
         """What :attr:`blocks` are in."""
-        return list(map(Box, self._parents, self._kinds, self._named_text, self._first, self._end))
+        return list(map(Box, self._parents, self._kinds, self._names, self._named_text, self._first, self._end))
 
     def run(self, node: LexborNode | None) -> None:
         """Walk over ``node``, what follows it, and all below."""
@@ -187,6 +190,7 @@ class _Walk:
             return False
         self._parents.append(self._box)
         self._kinds.append(tag)
+        self._names.append(attributes.get("class") or "" if attributes else "")
         self._named_text.append(bool(found & TEXT))
         self._first.append(len(self.blocks))
         self._end.append(0)

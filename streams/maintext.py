@@ -6,13 +6,14 @@ most of the weight, until no child holds nearly all of it. So one article gives 
 box around all of them. Inside, lists of links, labels and the repeated title are left out.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from streams.blocks import HEADINGS, Block, Outline, outline, prepare
+from streams.blocks import HEADINGS, Block, Box, Outline, outline, prepare
 
 NAME = "blocks"
 
@@ -22,6 +23,8 @@ _ENOUGH = 250
 """Weight of a main part that is believed at once."""
 _NEARLY_ALL = 0.7
 _NAMED_SHARE = 0.4
+_OF_SEVERAL = 0.1
+"""What boxes of the same name beside one must have, for it to be one part of several: a post, a section."""
 _OF_RUNNING_TEXT = frozenset(
     ("p", "pre", "blockquote", "li", "dt", "dd", "td", "th", "tr", "caption", "summary", *HEADINGS)
 )
@@ -69,9 +72,10 @@ def extract(tree: LexborHTMLParser, title: str | None = None) -> MainText:
     if main.weight < _ENOUGH:
         whole = outline(tree, everything=True)
         other = _main_part(whole)
-        if other.weight > max(2 * main.weight, _ENOUGH):
+        chars = sum(len(block.text) for block in found.blocks)
+        if other.weight > max(2 * main.weight, _ENOUGH, chars // 5):
             main = other
-        elif 5 * main.weight < sum(block.own for block in found.blocks):
+        elif not main.weight or 5 * main.weight < chars:
             # No article: a list of links or products. All of it is what the page has to say.
             blocks = found.blocks or whole.blocks
             return MainText(blocks, _link_density(blocks))
@@ -98,7 +102,9 @@ def _main_part(found: Outline) -> _Part:
     weights = [sums[box.end] - sums[box.first] for box in found.boxes]
     here = 0
     heaviest: dict[int, int] = {}
+    alike: Counter[tuple[int, str, str]] = Counter()
     for number, box in enumerate(found.boxes):
+        alike[box.parent, box.kind, box.name] += weights[number]
         if box.named_text and weights[number] > _NAMED_SHARE * weights[0]:
             here = number
         best = heaviest.setdefault(box.parent, number)
@@ -107,9 +113,17 @@ def _main_part(found: Outline) -> _Part:
     while weights[here] and (below := heaviest.get(here)) is not None:
         if weights[below] < _NEARLY_ALL * weights[here] or found.boxes[below].kind in _TOO_SMALL:
             break
+        box = found.boxes[below]
+        beside = alike[box.parent, box.kind, box.name] - weights[below]
+        if _is_section(box) and beside > _OF_SEVERAL * weights[below]:
+            break
         here = below
     box = found.boxes[here]
     return _Part(found.blocks[box.first : box.end], weights[here])
+
+
+def _is_section(box: Box) -> bool:
+    return box.kind == "section" or (box.kind in {"div", "article"} and box.name != "")
 
 
 def _without_labels(main: _Part, title: str) -> Iterator[Block]:
@@ -124,7 +138,7 @@ def _without_labels(main: _Part, title: str) -> Iterator[Block]:
             continue
         if only_marked and block.kind not in _OF_RUNNING_TEXT and block.own < _LEAST_CHARS:
             continue
-        if block.kind == "h1" and (block.text in title or title in block.text):
+        if title and block.kind == "h1" and (block.text in title or title in block.text):
             continue
         yield block
 

@@ -86,6 +86,21 @@ def test_a_forum_gives_every_post() -> None:
     ]
 
 
+@pytest.mark.parametrize("part", ["div class=post", "section", "article class=reply"])
+def test_one_long_part_of_several_is_not_all(part: str) -> None:
+    """A long answer among short ones, a long section among short ones: all of them are the text."""
+    end = part.split(" ", maxsplit=1)[0]
+    body = f"<{part}><p>{MORE}</p></{end}><{part}>{paragraphs(9)}</{end}><{part}><p>{MORE}</p></{end}>"
+    assert text(f"{NAV}<div id=topic>{body}</div>") == [MORE, *(f"{PROSE} {n}." for n in range(9)), MORE]
+
+
+def test_a_heading_stays_where_the_page_has_no_title() -> None:
+    """Only the repeated title is left out."""
+    body = f"<h1>About it</h1>{paragraphs(5)}"
+    assert cleaned(f"<body>{body}".encode()).document.text.startswith("About it\n")
+    assert cleaned(f"<title>About it | Site</title><body>{body}".encode()).document.text.startswith("Words")
+
+
 def test_a_list_of_short_things_is_kept_whole() -> None:
     """Products and prices: no sentence anywhere, and still this is what the page says."""
     items = "".join(f"<li><a href=/p{n}>Product {n}</a><span>{n}.99</span></li>" for n in range(30))
@@ -120,6 +135,11 @@ def test_a_page_without_text_gives_none() -> None:
     """An empty body, a frameset, scripts alone."""
     for body in ("", "<script>var a = 1</script>", "<frameset><frame src=/a></frameset>", "<img src=/a>"):
         assert text(body) == [""]
+
+
+def test_what_is_all_boilerplate_is_still_the_text() -> None:
+    """Where nothing else is there."""
+    assert text("<div class=ad>one</div><div class=ad>two</div>") == ["one", "two"]
 
 
 def test_comments_alone_are_the_text_of_a_page_of_comments() -> None:
