@@ -36,7 +36,7 @@ from schemas.wire import Undecodable, decode
 GROUP = "odradek-frontier"
 FETCHERS = "odradek-fetchers"
 COMMIT_EVERY_S = 0.5
-EXPIRE_EVERY_S = 10.0
+EXPIRE_EVERY_S = 5.0
 MAX_OWED = 2_000
 """Bundles on their way over all partitions; above it no input is taken, so a broker that is away costs no memory."""
 LONGEST_WAIT_S = 0.1
