@@ -68,7 +68,42 @@ class Crawl(Record):
     delay_ms: int | None = Field(default=None, ge=0)
     """Least time between two requests to one host; ``None`` takes the frontier's setting."""
     follow_robots: bool = True
+    weight: int = Field(default=1, ge=1, le=1_000)
+    """Its share of a host that several crawls want pages of."""
     created_at: datetime
+
+
+class Action(StrEnum):
+    """What an order asks for."""
+
+    PAUSE = "pause"
+    STOP = "stop"
+    BLOCK = "block"
+    DELAY = "delay"
+    BUDGET = "budget"
+    PRIORITY = "priority"
+
+
+class Subject(StrEnum):
+    """What an order is about."""
+
+    CRAWL = "crawl"
+    HOST = "host"
+    PATTERN = "pattern"
+
+
+class Order(Record):
+    """What an operator wants of a running crawl, kept in ``control`` until it is taken back."""
+
+    action: Action
+    subject: Subject
+    target: str = Field(min_length=1, max_length=2_000)
+    """Name of a crawl, canonical host, or a regular expression that is searched in canonical URLs."""
+    amount: float | None = None
+    """delay: seconds; budget: requests for pages; priority: -100 to 100, higher is sooner."""
+    reason: str | None = None
+    by: str
+    ordered_at: datetime
 
 
 class Links(Record):

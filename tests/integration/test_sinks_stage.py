@@ -89,9 +89,17 @@ class Stage:
         """Wait until ``holds``; fails with the log when it never does."""
         deadline = time.monotonic() + WAIT_S
         while not holds():
-            assert time.monotonic() < deadline, self.log.read_text()[-4_000:]
+            assert time.monotonic() < deadline, f"{self.state()}\n{self.log.read_text()[-4_000:]}"
             assert self.process is None or self.process.poll() is None, self.log.read_text()[-4_000:]
             time.sleep(0.2)
+
+    def state(self) -> dict[str, object]:
+        """What there is, for whoever has to find out why a test waited in vain."""
+        offsets = LagReader(self.settings, {group(self.store): TOPICS}).read()
+        return {table: self.rows(table) for table in ("documents", "fetches", "decisions")} | {
+            "lag": offsets.lag(group(self.store)),
+            "committed": dict(offsets.committed[group(self.store)]),
+        }
 
     def caught_up(self) -> bool:
         """Whether the group has committed everything that there is."""
