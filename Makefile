@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Most tests of whole stages wait more than they compute.
+TEST_PROCESSES ?= 2
 CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/odradek
 
 help: ## This list
@@ -25,7 +27,7 @@ crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
 	@$(BIN)/odradek crawl $(URL) $(ARGS)
 
 test: $(STAMP) check ## All tests, the fast ones first
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
 check: $(STAMP) ## Lint, types, the import rule, dependencies
 	$(BIN)/ruff format --check --quiet .

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from aiohttp import ClientResponse
 
@@ -16,6 +17,7 @@ from fetchers.responses import Head
 from fetchers.targets import TargetPolicy
 from fetchers.verdicts import describe, of_exception, of_status
 from infra.settings import FetcherSettings
+from schemas.orders import Orders
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Kind, Request
 from schemas.url import InvalidUrl
@@ -26,8 +28,12 @@ _DRAINED_BYTES = 64 * 1024
 class Fetcher:
     """Fetches within the limits of the settings. Holds no state of its own between requests."""
 
-    def __init__(self, settings: FetcherSettings, connections: Connections) -> None:
+    def __init__(
+        self, settings: FetcherSettings, connections: Connections, orders: Callable[[], Orders] = Orders
+    ) -> None:
+        """``orders`` gives those in force now: what was released before an order came is not fetched against it."""
         self._connections = connections
+        self._orders = orders
         self._targets = TargetPolicy(settings.blocked_names, settings.blocked_ports)
         self._storage = StoragePolicy(settings.media_types)
         self._head_s = settings.head_timeout.total_seconds()
@@ -47,6 +53,10 @@ class Fetcher:
         refusal = self._targets.refusal(request.url)
         if refusal is not None:
             attempt.fail(Outcome.BLOCKED_ADDRESS, refusal)
+            return attempt
+        ordered = self._orders().refusal(request.crawl, request.host, request.url)
+        if ordered is not None and request.kind is Kind.PAGE:
+            attempt.fail(Outcome.SKIPPED, f"{ordered} by order")
             return attempt
         dial = Dial()
         try:

@@ -18,8 +18,20 @@ class Fate(StrEnum):
     MOVED = "moved"
 
 
+class Lane(StrEnum):
+    """Why a URL waits: each lane of a crawl has its share of a host's turns."""
+
+    FRESH = "fresh"
+    RETRY = "retry"
+    RECRAWL = "recrawl"
+    BULK = "bulk"
+
+
 class Entry(NamedTuple):
-    """A URL that waits or is being fetched. ``due_s`` is the earliest time by :class:`frontier.clock.Clock`."""
+    """A URL that waits or is being fetched. ``due_s`` is the earliest time by :class:`frontier.clock.Clock`.
+
+    Within its lane the earlier due goes first, then the lower ``rank`` (see :func:`rank`), then the older.
+    """
 
     fingerprint: bytes
     crawl: str
@@ -32,6 +44,8 @@ class Entry(NamedTuple):
     attempt: int
     due_s: float
     trace_id: str | None
+    lane: Lane = Lane.FRESH
+    rank: int = 0
 
     def pack(self) -> bytes:
         """All but the fingerprint, which is the key wherever this is kept."""
@@ -45,7 +59,13 @@ class Entry(NamedTuple):
 
 def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     """The entry that was packed."""
-    return Entry(fingerprint, *json.loads(packed))
+    entry = Entry(fingerprint, *json.loads(packed))
+    return entry if type(entry.lane) is Lane else entry._replace(lane=Lane(entry.lane))
+
+
+def rank(depth: int, priority: int) -> int:
+    """What is nearer to a seed goes first; ten steps are worth one step of priority, which counts the other way."""
+    return depth - 10 * priority
 
 
 def fingerprint(crawl: str, url: str) -> bytes:

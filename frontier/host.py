@@ -1,10 +1,9 @@
 """What the frontier knows of one host while it has work for it."""
 
 import json
-from collections import deque
 from dataclasses import dataclass, field
 
-from frontier.entry import Entry
+from frontier.queues import Queues
 
 
 @dataclass(slots=True)
@@ -16,17 +15,12 @@ class Host:
     """Nothing may be sent to it before."""
     asked_s: float = float("-inf")
     """When it can have seen a request the last time; every delay counts from here."""
-    ready_s: float = 0.0
-    """Nothing that waits is due before."""
     delay_s: float = 0.0
     """The longest delay that any of its crawls, or its robots.txt, has asked for."""
     outstanding: int = 0
     asking: int = 0
     """Of those outstanding: for a robots.txt. Nothing else may begin meanwhile."""
-    queued: int = 0
-    """In the store, those of ``head`` included."""
-    head: deque[Entry] = field(default_factory=deque)
-    """The first of the queue, in order; none is leased."""
+    queues: Queues = field(default_factory=Queues)
     failures: int = 0
     """Times in a row that it wanted less or did not answer."""
     silent: int = 0
@@ -43,7 +37,12 @@ class Host:
     @property
     def idle(self) -> bool:
         """Whether nothing of it waits or is being fetched: it need not be in memory."""
-        return not self.queued and not self.outstanding
+        return not self.queues and not self.outstanding
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether more than its delay may keep it from being asked."""
+        return bool(self.failures or self.robots_failures)
 
     def pack(self) -> bytes:
         """What outlives the process of its trouble; its robots.txt are kept by origin."""

@@ -8,16 +8,18 @@ from datetime import timedelta
 
 from frontier import host as hosts
 from frontier.admission import is_of_host
-from frontier.entry import Entry, Fate, fingerprint
+from frontier.entry import Entry, Fate, Lane, fingerprint, rank
 from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
 from frontier.memory import Memory
+from frontier.queues import reader
 from frontier.records import decision, page_request, robots_request, trace
 from frontier.robots import Rules, allows, crawl_delay
 from frontier.rulebook import Rulebook
 from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import LinksAdmitted, UrlRefused, UrlReleased
+from schemas.orders import Orders
 from schemas.records import Crawl, Links
 from schemas.url import split
 
@@ -41,6 +43,8 @@ class Partition:
         self.token = token
         self.released_pages: Callable[[str], int] = lambda name: memory.counts[f"crawl/{name}/released"]
         """Of a crawl; the stage replaces it to count over all its partitions."""
+        self.orders = Orders()
+        """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
         self.dice = random.Random()  # noqa: S311  # spreads retries, keeps no secret
         self.rulebook = Rulebook(memory)
@@ -55,8 +59,8 @@ class Partition:
         # Nobody knows when a host was asked last by whoever had it before us; a new file has nobody before us.
         self._opened_s = now_s if store.meta(USED) else float("-inf")
         store.clamp_due(now_s + self.settings.longest_retry_after.total_seconds())
-        for name, queued in store.waiting():
-            self.host(name, now_s).queued = queued
+        for name, crawl, lane, queued in store.waiting():
+            self.host(name, now_s).queues.load(crawl, lane, queued)
         for name, host_name, packed in store.leases():
             lease = unpack_lease(name, host_name, packed, now_s)
             self.leases[name] = lease
@@ -89,13 +93,17 @@ class Partition:
         if host.idle:
             # Its delay still runs: it leaves the memory when that is over.
             when = host.next_s
-        elif host.condemned:
+        elif host.condemned or self._stopped(host):
             when = 0.0
-        elif not host.queued or host.asking or host.outstanding >= self.settings.per_host:
+        elif host.asking or host.outstanding >= self.settings.per_host:
             host.scheduled_s = None
             return
         else:
-            when = max(host.next_s, host.ready_s)
+            ready_s = host.queues.ready_s(lambda crawl: self.orders.is_paused(crawl, host.name))
+            if ready_s is None:
+                host.scheduled_s = None
+                return
+            when = max(host.next_s, ready_s)
         if host.scheduled_s != when:
             host.scheduled_s = when
             heapq.heappush(self._schedule, (when, host.name))
@@ -111,7 +119,10 @@ class Partition:
             if key in self._recent or not self.memory.store.see(key):
                 continue
             self._remember(key)
-            entry = Entry(key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id)
+            entry = Entry(
+                key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id,
+                Lane.FRESH, rank(links.depth, self.orders.priority(links.crawl, links.host, url)),
+            )  # fmt: skip
             if links.depth > deepest or not is_of_host(url, links.host):
                 self.refuse(entry, "too_deep" if links.depth > deepest else "not_of_host")
                 continue
@@ -128,12 +139,7 @@ class Partition:
     def wait(self, host: Host, entry: Entry) -> None:
         """Let a URL wait in its host's queue."""
         self.memory.queue(entry)
-        # Only a head that is the whole queue may grow at its end: otherwise something on disk comes before.
-        whole = host.queued == len(host.head) < self.settings.hot_entries
-        host.queued += 1
-        host.ready_s = min(host.ready_s, entry.due_s)
-        if whole and entry.due_s == 0.0:
-            host.head.append(entry)
+        host.queues.add(entry, self.settings.hot_entries)
 
     def release(self, now_s: float) -> int:
         """Release what is due, up to a bound; returns how many URLs it decided on. What is left stays due."""
@@ -147,7 +153,7 @@ class Partition:
             if host.idle:
                 del self._hosts[name]
                 continue
-            decided += self._refuse_some(host) if host.condemned else self._serve(host, now_s)
+            decided += self._refuse_some(host) or self._serve(host, now_s)
             self.schedule(host)
         return decided
 
@@ -166,14 +172,13 @@ class Partition:
             if now_s < quiet_until_s:
                 host.next_s = quiet_until_s
                 break
-            reason = self._over(crawl, entry)
+            reason = self.orders.refusal(entry.crawl, host.name, entry.url) or self._over(crawl, entry)
             if reason is None and crawl.follow_robots:
                 if rules is None:
                     self._ask_robots(host, origin, crawl, now_s)
                     return decided + 1
                 reason = None if allows(rules, entry.url, self.token) else "robots_denied"
-            host.head.popleft()
-            host.queued -= 1
+            host.queues.take(entry, crawl.weight)
             decided += 1
             if reason is None:
                 self._release_page(host, entry, rules, now_s)
@@ -185,31 +190,49 @@ class Partition:
     def condemn(self, host: Host, reason: str) -> None:
         """Refuse all that waits for a host: some now, the rest in the next rounds; what comes later is tried anew."""
         host.condemned = reason
-        host.head.clear()
         self._refuse_some(host)
 
     def _refuse_some(self, host: Host) -> int:
-        entries = self.memory.store.head(host.name, MAX_OF_A_HOST, ())
+        """Refuse some of what waits for a host that was given up, or of a crawl that was stopped; returns how many."""
+        crawl = None if host.condemned else self._stopped(host)
+        if not host.condemned and crawl is None:
+            return 0
+        entries = self.memory.store.some(host.name, crawl, MAX_OF_A_HOST)
         for entry in entries:
             self.memory.drop(entry)
-            self.refuse(entry, host.condemned or "")
-        host.head.clear()
-        host.queued -= len(entries)
-        if not host.queued:
+            self.refuse(entry, host.condemned or "stopped")
+        host.queues.drop(entries)
+        if not host.queues:
             host.condemned = None
         return len(entries)
 
+    def _stopped(self, host: Host) -> str | None:
+        """A crawl that has URLs waiting for the host, and was stopped."""
+        return next((queue.crawl for queue in host.queues if self.orders.is_stopped(queue.crawl)), None)
+
+    def obey(self, orders: Orders) -> None:
+        """What operators want has changed. Costs a look at every host with work."""
+        blocked = orders.blocked_hosts() - self.orders.blocked_hosts()
+        has_other_delays = orders.delays() != self.orders.delays()
+        self.orders = orders
+        for host in list(self._hosts.values()):
+            if has_other_delays:
+                # It may be shorter than what was in force: found anew before the next request, from the last one on.
+                host.delay_s = 0.0
+                host.next_s = host.next_s if host.in_trouble else min(host.next_s, host.asked_s)
+            if host.name in blocked and host.queues:
+                self.condemn(host, "blocked")
+            self.schedule(host)
+
     def _first(self, host: Host, now_s: float) -> Entry | None:
-        """The next URL that is due; when none is, the host is scheduled for the first that will be."""
-        if not host.head and host.queued:
-            found = self.memory.store.head(host.name, self.settings.hot_entries, ())
-            host.head.extend(entry for entry in found if entry.due_s <= now_s)
-            if not host.head and found:
-                host.ready_s = found[0].due_s
-        return host.head[0] if host.head else None
+        """The URL whose turn it is."""
+        read = reader(self.memory.store, host.name, self.settings.hot_entries)
+        return host.queues.first(now_s, read, lambda crawl: self.orders.is_paused(crawl, host.name))
 
     def _over(self, crawl: Crawl, entry: Entry) -> str | None:
-        if crawl.max_pages is None or entry.attempt or self.released_pages(crawl.name) < crawl.max_pages:
+        ordered = self.orders.budget(crawl.name)
+        budget = crawl.max_pages if ordered is None else ordered
+        if budget is None or entry.attempt or self.released_pages(crawl.name) < budget:
             return None
         return "over_budget"
 
@@ -222,7 +245,9 @@ class Partition:
 
     def delay(self, host: Host, crawl: Crawl, rules: Rules | None) -> timedelta:
         """What has to pass between two requests to the host."""
-        wanted = self.settings.delay if crawl.delay_ms is None else timedelta(milliseconds=crawl.delay_ms)
+        ordered = self.orders.delay(crawl.name, host.name)
+        own = self.settings.delay if crawl.delay_ms is None else timedelta(milliseconds=crawl.delay_ms)
+        wanted = own if ordered is None else ordered
         if rules is not None:
             wanted = max(wanted, crawl_delay(rules, self.token, self.settings.longest_crawl_delay))
         host.delay_s = max(host.delay_s, wanted.total_seconds())
@@ -249,9 +274,9 @@ class Partition:
         emit(UrlReleased(url, robots=True))
 
     def refuse(self, entry: Entry, reason: str) -> None:
-        """A URL will not be fetched; the world is told, save for budgets, which would tell of every URL left."""
+        """A URL will not be fetched; the world is told, save where it would be told of every URL that is left."""
         self.memory.done(entry, Fate.REFUSED)
-        if reason != "over_budget":
+        if reason not in {"over_budget", "stopped"}:
             self.memory.send(decision(entry, reason))
         emit(UrlRefused(reason))
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from frontier.backoff import backoff, retry_after
-from frontier.entry import Entry, Fate, fingerprint
+from frontier.entry import Entry, Fate, Lane, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, is_lost
 from frontier.partition import Partition
@@ -85,13 +85,18 @@ def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) ->
 def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: float) -> None:
     retry = CONSEQUENCES[fetch.outcome].retry
     if retry is Retry.LATER and entry.attempt + 1 < partition.settings.attempts:
-        partition.wait(host, entry._replace(attempt=entry.attempt + 1, due_s=max(host.next_s, now_s)))
+        partition.wait(host, again(entry, max(host.next_s, now_s)))
         return
     fate = _FATES.get(fetch.outcome, Fate.ERROR)
     partition.memory.done(entry, fate)
     emit(VisitEnded(fetch.outcome))
     if fetch.outcome is Outcome.REDIRECT:
         _follow(partition, entry, fetch.redirect_to or "")
+
+
+def again(entry: Entry, due_s: float) -> Entry:
+    """The next attempt of the same visit."""
+    return entry._replace(attempt=entry.attempt + 1, due_s=due_s, lane=Lane.RETRY)
 
 
 def _follow(partition: Partition, entry: Entry, location: str) -> None:
@@ -145,7 +150,7 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
 
 def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None:
     """What waits for a host ends, each URL with the reason; a URL that comes later tries the host anew."""
-    ended = host.queued
+    ended = len(host.queues)
     partition.condemn(host, reason)
     host.silent = host.robots_failures = 0
     host.next_s = max(host.next_s, now_s + partition.settings.backoff_longest.total_seconds())
@@ -177,7 +182,7 @@ def expire(partition: Partition, passed_s: float, now_s: float) -> int:
 def _lost(partition: Partition, host: Host, entry: Entry, now_s: float) -> None:
     """Nobody will answer: try again, but not for ever, or a request that breaks its fetcher keeps its crawl open."""
     if entry.attempt + 1 < partition.settings.attempts + MAX_LOST:
-        partition.wait(host, entry._replace(attempt=entry.attempt + 1, due_s=now_s))
+        partition.wait(host, again(entry, now_s))
         return
     partition.memory.done(entry, Fate.ERROR)
     partition.memory.send(decision(entry, "no_result"))

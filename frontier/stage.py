@@ -36,7 +36,7 @@ from schemas.wire import Undecodable, decode
 GROUP = "odradek-frontier"
 FETCHERS = "odradek-fetchers"
 COMMIT_EVERY_S = 0.5
-EXPIRE_EVERY_S = 10.0
+EXPIRE_EVERY_S = 5.0
 MAX_OWED = 2_000
 """Bundles on their way over all partitions; above it no input is taken, so a broker that is away costs no memory."""
 LONGEST_WAIT_S = 0.1
@@ -92,6 +92,7 @@ class Frontier:
         by_partition = attrgetter("partition")
         batches = {number: list(batch) for number, batch in groupby(sorted(records, key=by_partition), by_partition)}
         now_s = self._clock.now_s()
+        self._obey()
         for number, owned in list(self._owned.items()):
             batch = batches.get(number, [])
             due_s = owned.partition.next_s()
@@ -104,6 +105,22 @@ class Frontier:
         rest_s = self._pace.rest_s(len(records)) - (time.monotonic() - started_s)
         if records and rest_s > 0:
             time.sleep(rest_s)
+
+    def _obey(self) -> None:
+        """Follow the orders that are in force by now."""
+        orders = self._control.orders()
+        for owned in self._owned.values():
+            if owned.partition.orders is not orders:
+                owned.begin()
+                owned.partition.obey(orders)
+                self._settle(owned)
+
+    def _settle(self, owned: Owned) -> None:
+        """End a transaction that no input stands behind."""
+        settled = owned.memory.settle(owned.owner)
+        owned.memory.store.commit()
+        if settled is not None:
+            owned.publisher.publish(settled[0], settled[1], {})
 
     def _patience_s(self) -> float:
         """How long to wait for input: until the next host is due, shortly while deliveries are on their way."""
@@ -190,11 +207,8 @@ class Frontier:
         elif is_passed(number, owned, self._fetchers):
             owned.begin()
             expire(owned.partition, watch.at_s, now_s)
-            settled = owned.memory.settle(owned.owner)
-            owned.memory.store.commit()
             watch.stop()
-            if settled is not None:
-                owned.publisher.publish(settled[0], settled[1], {})
+            self._settle(owned)
 
     def opened(self, partition: int, committed: Offsets) -> Offsets:
         """Take over a partition: its file, brought up to the changelog."""

@@ -6,21 +6,22 @@ decided is ever forgotten before it was published.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from frontier.entry import Entry, unpack
+from frontier.entry import Entry, Lane, unpack
 
-FORMAT = 3
+FORMAT = 4
 """Of the tables and of what is packed in them; a file of another one is made anew from the changelog."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen (fingerprint BLOB PRIMARY KEY, ended INTEGER, place INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS endings (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS queue (
-    seq INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL, host TEXT NOT NULL, due_s REAL NOT NULL, packed BLOB NOT NULL
+    seq INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL, host TEXT NOT NULL, lane TEXT NOT NULL, due_s REAL NOT NULL,
+    rank INTEGER NOT NULL, packed BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS queue_order ON queue (host, due_s);
+CREATE INDEX IF NOT EXISTS queue_order ON queue (host, lane, due_s, rank);
 CREATE TABLE IF NOT EXISTS leases (lease TEXT PRIMARY KEY, host TEXT NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS robots (origin TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
@@ -97,8 +98,9 @@ class Store:
         """Let a URL that does not wait yet wait in its host's queue."""
         # The queue grows at its end, and its key is kept beside the fingerprint: one tree less to write into.
         self._seq += 1
-        row = (self._seq, entry.fingerprint, entry.host, entry.due_s, packed)
-        self._db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?)", row)
+        lane = _lane(entry.crawl, entry.lane)
+        row = (self._seq, entry.fingerprint, entry.host, lane, entry.due_s, entry.rank, packed)
+        self._db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         sql = "INSERT INTO seen VALUES (?, NULL, ?) ON CONFLICT (fingerprint) DO UPDATE SET place = excluded.place"
         self._db.execute(sql, (entry.fingerprint, self._seq))
 
@@ -108,16 +110,26 @@ class Store:
         sql = "DELETE FROM queue WHERE seq = (SELECT place FROM seen WHERE fingerprint = ?) AND fingerprint = ?"
         self._db.execute(sql, (fingerprint, fingerprint))
 
-    def head(self, host: str, limit: int, without: Iterable[bytes]) -> list[Entry]:
-        """The first URLs of a host by due time, then age, leaving out those that the caller holds."""
-        held = set(without)
-        sql = "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? ORDER BY due_s, seq LIMIT ?"
-        rows = self._db.execute(sql, (host, limit + len(held)))
-        return [_waiting(*row) for row in rows if row[0] not in held][:limit]
+    def head(self, host: str, place: tuple[str, Lane], limit: int) -> list[Entry]:
+        """The first URLs of a host in a crawl's lane, by due time, then rank, then age."""
+        sql = (
+            "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? AND lane = ? ORDER BY due_s, rank, seq LIMIT ?"
+        )
+        return [_waiting(*row) for row in self._db.execute(sql, (host, _lane(*place), limit))]
 
-    def waiting(self) -> Iterator[tuple[str, int]]:
-        """Each host with URLs that wait, and how many."""
-        yield from self._db.execute("SELECT host, count(*) FROM queue GROUP BY host").fetchall()
+    def some(self, host: str, crawl: str | None, limit: int) -> list[Entry]:
+        """Some URLs that wait for a host, of one crawl or of all."""
+        sql = "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? AND lane >= ? AND lane < ? LIMIT ?"
+        first, last = ("", "\U0010ffff") if crawl is None else (f"{crawl}/", f"{crawl}0")
+        return [_waiting(*row) for row in self._db.execute(sql, (host, first, last, limit))]
+
+    def waiting(self) -> Iterator[tuple[str, str, Lane, int]]:
+        """Each host, crawl and lane with URLs that wait, and how many."""
+        for host, lane, count in self._db.execute(
+            "SELECT host, lane, count(*) FROM queue GROUP BY host, lane"
+        ).fetchall():
+            crawl, _, name = lane.rpartition("/")
+            yield host, crawl, Lane(name), count
 
     def clamp_due(self, latest_s: float) -> None:
         """Let nothing wait beyond ``latest_s``: what a clock that was set back would otherwise delay for long."""
@@ -213,3 +225,8 @@ class Store:
 def _waiting(fingerprint: bytes, packed: bytes, due_s: float) -> Entry:
     """An entry of the queue; the column is newer than what was packed, where a clock was set back."""
     return unpack(fingerprint, packed)._replace(due_s=due_s)
+
+
+def _lane(crawl: str, lane: Lane) -> str:
+    """No name of a crawl holds a slash."""
+    return f"{crawl}/{lane}"

@@ -13,6 +13,7 @@ from importlib.metadata import entry_points
 
 import uvloop
 
+from infra.allocator import keep_freed_memory
 from infra.errors import Failure, Fatal, UserError
 from infra.health import HealthServer, ProgressWatch
 from infra.kafka.control import Control
@@ -47,6 +48,7 @@ def run_stage(name: str, settings: Settings) -> int:
         raise UserError(f"there is no stage {name!r}; there are: {', '.join(sorted(found))}")
     worker = f"{name}-{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings, name, worker)
+    keep_freed_memory()
     # The policy also serves the loops that libraries start in threads of their own.
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
     code = asyncio.run(_Runner(name, worker, settings).run(found[name].load()))

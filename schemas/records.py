@@ -68,7 +68,42 @@ class Crawl(Record):
     delay_ms: int | None = Field(default=None, ge=0)
     """Least time between two requests to one host; ``None`` takes the frontier's setting."""
     follow_robots: bool = True
+    weight: int = Field(default=1, ge=1, le=1_000)
+    """Its share of a host that several crawls want pages of."""
     created_at: datetime
+
+
+class Action(StrEnum):
+    """What an order asks for."""
+
+    PAUSE = "pause"
+    STOP = "stop"
+    BLOCK = "block"
+    DELAY = "delay"
+    BUDGET = "budget"
+    PRIORITY = "priority"
+
+
+class Subject(StrEnum):
+    """What an order is about."""
+
+    CRAWL = "crawl"
+    HOST = "host"
+    PATTERN = "pattern"
+
+
+class Order(Record):
+    """What an operator wants of a running crawl, kept in ``control`` until it is taken back."""
+
+    action: Action
+    subject: Subject
+    target: str = Field(min_length=1, max_length=2_000)
+    """Name of a crawl, canonical host, or a regular expression that is searched in canonical URLs."""
+    amount: float | None = None
+    """delay: seconds; budget: requests for pages; priority: -100 to 100, higher is sooner."""
+    reason: str | None = None
+    by: str
+    ordered_at: datetime
 
 
 class Links(Record):
@@ -168,7 +203,7 @@ class Page(Record):
 
 
 class Document(Record):
-    """A page made readable. One for each (crawl, url, visit)."""
+    """A page made readable. One for each (crawl, url, visit). The contract describes every field."""
 
     fetch_id: str
     crawl: str
@@ -196,31 +231,22 @@ class Document(Record):
     cleaner: str
     cleaned_at: datetime
     language: str | None = None
-    """ISO 639 code."""
     author: str | None = None
     published: str | None = None
-    """ISO 8601, as exact as the page has it, with the offset that it names; never after ``fetched_at``."""
     modified: str | None = None
-    """Likewise."""
+    """Both ISO 8601, as exact as the page has it, with the offset that it names; never after ``fetched_at``."""
     site_name: str | None = None
     description: str | None = None
     canonical: str | None = None
-    """Canonical form of the URL that the page calls its own."""
     images: list[str] = []
     json_ld: list[str] = []
-    """Each block as JSON."""
     headings: list[str] = []
     """Of the main text, in order: as many ``#`` as the level, a space, the heading."""
     anchors: list[str] = []
-    """The text of the first link to each of ``links``, in the same order."""
     words: int = 0
-    """Of the main text, between white space."""
     link_density: float = 0.0
-    """The share of the main part's characters that are links."""
     simhash: int = 0
-    """Near for texts that are near: the number of differing bits tells."""
     sources: dict[str, str] = {}
-    """Where each field that the page tells about itself was found."""
 
 
 class Decision(Record):

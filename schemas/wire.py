@@ -26,6 +26,7 @@ R = TypeVar("R", bound=Record)
 CONTRACTS: dict[type[Record], str] = {
     records.Seed: "seed",
     records.Crawl: "crawl",
+    records.Order: "order",
     records.Links: "links",
     records.Request: "request",
     records.Fetch: "fetch",

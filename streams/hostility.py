@@ -6,7 +6,10 @@ page beyond these limits is no page that people read.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from enum import Enum
+from itertools import accumulate
+from operator import sub
 
 MANY_TAGS = 60_000
 """Above it finding the main part would take seconds: all text is taken."""
@@ -25,7 +28,8 @@ _LONG_TAG_CHARS = 200
 _LONG_PIECE_CHARS = 1_000
 _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS = 200_000
 
-_TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
+_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*")
+_LONG_PIECE = re.compile(rf"<[^<]{{{_LONG_PIECE_CHARS},}}")
 # A tag to its end, quoted values whole. Nothing is given back, so that an open quote is looked at once.
 _WHOLE_TAG = re.compile(r"""<[a-zA-Z](?:[^"'>]++|"[^"]*+"|'[^']*+')*+""")
 _REST_OF_TAG = re.compile(r"""(?:[^"'>]++|"[^"]*+"|'[^']*+')*+>""")
@@ -72,26 +76,44 @@ def _worth_counting(html: str, tags: int) -> bool:
     return tags > _COUNT_OPEN_FROM_TAGS or tags - 2 * html.count("</") > _COUNT_OPEN_FROM_UNCLOSED
 
 
+class _Steps(dict[str, int]):
+    """What a tag does to the number of open elements; known names are looked up, others are computed each time."""
+
+    def __init__(self, names: Iterable[str], counts: Callable[[str], bool]) -> None:
+        self._counts = counts
+        super().__init__({tag: self._step(tag) for name in names for tag in (f"<{name}", f"</{name}")})
+
+    def __missing__(self, tag: str) -> int:
+        return self._step(tag)
+
+    def _step(self, tag: str) -> int:
+        if not self._counts(tag.strip("</").lower()):
+            return 0
+        return -1 if tag.startswith("</") else 1
+
+
+_COMMON = frozenset(
+    ("div", "span", "ul", "ol", "dl", "table", "section", "article", "nav", "h1", "h2", "h3", "h4", "pre")
+)
+_ELEMENTS = _Steps(_NOT_COUNTED | _FORMATTING | _COMMON, lambda name: name not in _NOT_COUNTED)
+_FORMATTING_ELEMENTS = _Steps(_NOT_COUNTED | _FORMATTING | _COMMON, lambda name: name in _FORMATTING)
+
+
 def _opens_too_much(html: str) -> bool:
-    open_elements = open_formatting = 0
-    for slash, written in _TAG.findall(html):
-        name = written.lower()
-        if name in _NOT_COUNTED:
-            continue
-        step = -1 if slash else 1
-        open_elements = max(0, open_elements + step)
-        if name in _FORMATTING:
-            open_formatting = max(0, open_formatting + step)
-        if open_elements > MOST_OPEN or open_formatting > MOST_OPEN_FORMATTING:
-            return True
-    return False
+    tags = _TAG.findall(html)
+    return _goes_deeper(_ELEMENTS, tags, MOST_OPEN) or _goes_deeper(_FORMATTING_ELEMENTS, tags, MOST_OPEN_FORMATTING)
+
+
+def _goes_deeper(steps: _Steps, tags: list[str], limit: int) -> bool:
+    """Whether more is open at any place; an end tag closes nothing where nothing is open."""
+    sums = list(accumulate(map(steps.__getitem__, tags), initial=0))
+    # Most pages are settled by what their sums span, without looking at what each place has before it.
+    return max(sums) - min(sums) > limit and any(each > limit for each in map(sub, sums, accumulate(sums, min)))
 
 
 def _too_many_attributes(html: str) -> bool:
-    if len(html) < _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS:
-        pieces = html.split("<")
-        if max(map(len, pieces)) < _LONG_PIECE_CHARS or not any(map(_may_be_a_long_tag, pieces)):
-            return False
+    if len(html) < _ALWAYS_COUNT_ATTRIBUTES_FROM_CHARS and not any(map(_may_be_a_long_tag, _LONG_PIECE.findall(html))):
+        return False
     attributes = pairs = 0
     for tag in _WHOLE_TAG.findall(html):
         if len(tag) >= _LONG_TAG_CHARS:
@@ -103,7 +125,5 @@ def _too_many_attributes(html: str) -> bool:
 
 
 def _may_be_a_long_tag(piece: str) -> bool:
-    if len(piece) < _LONG_PIECE_CHARS:
-        return False
-    end = _REST_OF_TAG.match(piece)
+    end = _REST_OF_TAG.match(piece, 1)
     return end is None or end.end() > _LONG_TAG_CHARS

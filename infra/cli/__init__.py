@@ -19,6 +19,7 @@ COMMANDS = {
     "seed": "infra.cli.seed:seed",
     "run": "infra.cli.run:run",
     "status": "infra.cli.status:status",
+    "control": "infra.cli.control:control",
     "topics": "infra.cli.topics:topics",
     "doctor": "infra.cli.doctor:doctor",
 }

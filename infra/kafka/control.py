@@ -1,8 +1,9 @@
-"""The definitions of crawls, followed from the ``control`` topic by every node that decides."""
+"""Definitions of crawls and orders about them, followed from the ``control`` topic by every node that decides."""
 
 import threading
 import time
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
@@ -11,15 +12,27 @@ from infra.kafka.clients import consumer_config
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
-from schemas.records import Crawl
+from schemas.orders import Orders, key
+from schemas.records import Crawl, Order
 from schemas.wire import Undecodable, decode, encode
 
-_PREFIX = "crawl/"
+_CRAWL = "crawl/"
+_ORDER = "order/"
 
 
 def definition(crawl: Crawl) -> Outbound:
     """The record that defines (or redefines) a crawl."""
-    return Outbound(TopicName.CONTROL, f"{_PREFIX}{crawl.name}".encode(), encode(crawl))
+    return Outbound(TopicName.CONTROL, f"{_CRAWL}{crawl.name}".encode(), encode(crawl))
+
+
+def order_record(order: Order) -> Outbound:
+    """The record that gives an order, or replaces what was ordered about the same."""
+    return Outbound(TopicName.CONTROL, key(order).encode(), encode(order))
+
+
+def withdrawal(order: Order) -> Outbound:
+    """The record that takes an order back."""
+    return Outbound(TopicName.CONTROL, key(order).encode(), None)
 
 
 class Control:
@@ -32,6 +45,8 @@ class Control:
         self._looker = Consumer(config)
         self._partition = TopicPartition(TopicName.CONTROL, 0, OFFSET_BEGINNING)
         self._crawls: dict[str, Crawl] = {}
+        self._orders: dict[str, tuple[int, Order]] = {}
+        self._in_force = Orders()
         self._position = 0
         self._changed = threading.Condition()
         self._stopping = False
@@ -67,6 +82,14 @@ class Control:
         """Every crawl that is defined now."""
         return dict(self._crawls)
 
+    def orders(self) -> Orders:
+        """What is ordered now: the same object until anything changes."""
+        return self._in_force
+
+    def ordered(self) -> list[tuple[int, Order]]:
+        """What is ordered now with the version of each, oldest first: a version is an offset of the topic."""
+        return sorted(self._orders.values(), key=itemgetter(0))
+
     def catch_up(self, timeout: timedelta) -> None:
         """Return when every record that the topic holds at this moment has been applied."""
         try:
@@ -87,20 +110,31 @@ class Control:
             if message.error():
                 continue
             with self._changed:
-                self._apply(message.key(), message.value())
+                self._apply(message.offset() or 0, message.key(), message.value())
                 self._position = (message.offset() or 0) + 1
                 self._changed.notify_all()
 
-    def _apply(self, key: object, value: object) -> None:
+    def _apply(self, offset: int, key: object, value: object) -> None:
         name = key.decode(errors="replace") if isinstance(key, bytes) else ""
-        if not name.startswith(_PREFIX):
-            return
-        name = name.removeprefix(_PREFIX)
-        if value is None:
-            self._crawls.pop(name, None)
-            return
+        payload = value if isinstance(value, bytes) else None
         try:
-            self._crawls[name] = decode(Crawl, value if isinstance(value, bytes) else None)
+            if name.startswith(_CRAWL):
+                self._define(name.removeprefix(_CRAWL), payload)
+            elif name.startswith(_ORDER):
+                self._order(offset, name, payload)
         except Undecodable:
-            # A broken definition is refused and the old one stays; whoever wrote it sees no effect.
+            # What is broken is refused and the old one stays; whoever wrote it sees no effect.
             return
+
+    def _define(self, name: str, payload: bytes | None) -> None:
+        if payload is None:
+            self._crawls.pop(name, None)
+        else:
+            self._crawls[name] = decode(Crawl, payload)
+
+    def _order(self, offset: int, name: str, payload: bytes | None) -> None:
+        if payload is None:
+            self._orders.pop(name, None)
+        else:
+            self._orders[name] = (offset, decode(Order, payload))
+        self._in_force = Orders(order for _, order in self._orders.values())

@@ -19,10 +19,10 @@ Delivered = Callable[[KafkaError | None], None]
 Placed = Callable[[int], None]
 Headers = list[tuple[str, str | bytes | None]]
 
-_SHORT_REST_S = 0.002
-_LONG_REST_S = 0.02
-_FEW = 0.5
-"""Records a burst, on average, up to which each goes at once."""
+_SHORTEST_REST_S = 0.002
+_LONGEST_REST_S = 0.1
+_REST_S_PER_RATE = 0.0001
+"""Seconds of rest for each record per second: 2 ms at 20 records a second, 20 ms at 200, 100 ms at 1,000."""
 
 
 class Outbound(NamedTuple):
@@ -144,16 +144,21 @@ class Pace:
     """How long to rest between two bursts of records.
 
     Each request costs a broker and a consumer the same, whatever it carries. So few records go at once, which is quick,
-    and many go in bursts, which is cheap: nobody notices some milliseconds where hundreds are under way.
+    and the more there are, the longer are the bursts, which is cheap: nobody notices a tenth of a second where a
+    thousand records a second are under way.
     """
 
     def __init__(self) -> None:
-        self._recent = 0.0
+        self._rate = 0.0
+        self._rest_s = _SHORTEST_REST_S
 
     def rest_s(self, sent: int) -> float:
         """The next rest, after a burst of ``sent`` records."""
-        self._recent = 0.8 * self._recent + 0.2 * sent
-        return _SHORT_REST_S if self._recent < _FEW else _LONG_REST_S
+        # A smoothed rate: the weight of what was before fades within a fifth of a second, however long the bursts are.
+        weight = min(1.0, 5 * self._rest_s)
+        self._rate += weight * (sent / self._rest_s - self._rate)
+        self._rest_s = min(max(self._rate * _REST_S_PER_RATE, _SHORTEST_REST_S), _LONGEST_REST_S)
+        return self._rest_s
 
 
 class _Batch:

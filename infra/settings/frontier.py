@@ -31,7 +31,7 @@ class FrontierSettings(Group):
     """How long a robots.txt is believed (RFC 9309, 2.4)."""
     robots_hops: int = Field(default=5, ge=0, le=10)
     """Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
-    lease_timeout: timedelta = timedelta(minutes=3)
+    lease_timeout: timedelta = timedelta(seconds=20)
     """After it, a request that the fetchers have committed without a result is released again."""
     hot_entries: int = Field(default=32, ge=1, le=10_000)
     """URLs of one host that are kept in memory; the others wait on disk."""

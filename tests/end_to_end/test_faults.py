@@ -8,8 +8,8 @@ from product import STAGES, Crawl, crawl, sql
 from site_server import NOT_FOUND, Answer, Site
 
 HOSTS = tuple(f"host{number}.test" for number in range(8))
-PAGES = 60
-DELAY_S = 0.25
+PAGES = 50
+DELAY_S = 0.2
 
 
 def respond(_host: str, path: str) -> Answer:
@@ -17,7 +17,8 @@ def respond(_host: str, path: str) -> Answer:
     digits = path.removeprefix("/page")
     if path.startswith("/page") and digits.isdigit() and int(digits) < PAGES:
         number = int(digits)
-        links = "".join(f'<a href="/page{n}">{n}</a> ' for n in (2 * number + 1, 2 * number + 2, 0, number))
+        linked = (n for n in (2 * number + 1, 2 * number + 2, 0, number) if n < PAGES)
+        links = "".join(f'<a href="/page{n}">{n}</a> ' for n in linked)
         return Answer(200, "text/html", f"<title>Page {number}</title><p>{links}</p>".encode())
     return NOT_FOUND
 

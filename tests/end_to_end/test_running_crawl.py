@@ -70,6 +70,42 @@ def _outcomes(data_dir: Path, crawl_name: str) -> set[str]:
     return {row["outcome"] for row in sql(data_dir, f"SELECT outcome FROM fetches WHERE crawl = '{crawl_name}'")}
 
 
+def control(data_dir: Path, *arguments: str) -> str:
+    """What ``odradek control`` says, once it has succeeded."""
+    environment = {**os.environ, "ODRADEK_DATA_DIR": str(data_dir)}
+    command = [*ODRADEK, "control", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(200)
+def test_a_running_crawl_is_steered(running: Crawl) -> None:
+    """Paused, nothing more is asked for; listed with a version; resumed, it goes on; stopped, it finishes by itself."""
+    data_dir = running.data_dir
+    running.wait_until(lambda: sql(data_dir, "SELECT count() AS n FROM documents")[0]["n"] > 3)
+    [name] = {row["crawl"] for row in sql(data_dir, "SELECT DISTINCT crawl FROM documents")}
+    control(data_dir, "pause", f"crawl:{name}", "--reason", "lunch")
+
+    def figures() -> dict[str, int]:
+        counts: dict[str, int] = ready(data_dir)["frontier"]["counts"]
+        return {what: counts.get(f"crawl/{name}/{what}", 0) for what in ("released", "leased", "queued", "refused")}
+
+    running.wait_until(lambda: figures()["leased"] == 0)
+    released = figures()["released"]
+    [order] = json.loads(control(data_dir, "list", "--json"))
+    assert (order["action"], order["target"], order["reason"]) == ("pause", name, "lunch")
+    assert figures()["queued"] > 0
+    assert figures()["released"] == released
+    control(data_dir, "resume", f"crawl:{name}")
+    running.wait_until(lambda: figures()["released"] > released)
+    assert json.loads(control(data_dir, "list", "--json")) == []
+    control(data_dir, "stop", f"crawl:{name}")
+    summary = running.wait(120)
+    assert summary["finished"]
+    assert summary["stages_not_drained"] == []
+
+
 @pytest.mark.timeout(200)
 def test_a_trace_leads_from_the_seed_to_the_row(running: Crawl) -> None:
     """The trace id of a row is that of its seed, its release, its fetch and its cleaning, in the logs of the stages."""

@@ -205,7 +205,7 @@ class FrontierMachine(RuleBasedStateMachine):
         """No URL waits for ever: given time and answers, everything ends."""
         if not hasattr(self, "scene"):
             return
-        waiting = {host for host, count in self.scene.memory.store.waiting() if count}
+        waiting = {host for host, *_, count in self.scene.memory.store.waiting() if count}
         busy = {request.host for request in self.out.values()}
         assert not waiting - busy or self.scene.partition.next_s() is not None
         assert all(split(url).host in HOSTS for _, url in self.admitted)

@@ -99,7 +99,7 @@ class Scene:
 
     def stored(self) -> dict[str, int]:
         """What the store really holds: URLs that wait, URLs that are leased."""
-        waiting = sum(count for _, count in self.memory.store.waiting())
+        waiting = sum(count for *_, count in self.memory.store.waiting())
         leased = sum(1 for name, _, _ in self.memory.store.leases() if not name.startswith("robots/"))
         return {"queued": waiting, "leased": leased}
 

@@ -50,7 +50,7 @@ def test_an_endless_redirect_ends() -> None:
     with scene.step():
         scene.partition.wait(
             scene.partition.host("z.test", scene.now_s),
-            scene.memory.store.head("a.test", 1, ())[0]._replace(
+            scene.memory.store.some("a.test", "c", 1)[0]._replace(
                 fingerprint=b"z" * 16, host="z.test", url="http://z.test/", hops=10
             ),
         )

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from frontier.entry import Entry, fingerprint
+from frontier.entry import Entry, Lane, fingerprint
 from frontier.store import Store
+
+FRESH = ("c", Lane.FRESH)
 
 
 def entry(path: str, host: str = "h.test", due_s: float = 0.0) -> Entry:
@@ -26,9 +28,9 @@ def test_a_host_is_served_by_due_time_then_age() -> None:
     store = Store(":memory:")
     late, old, young, other = entry("late", due_s=5.0), entry("old"), entry("young"), entry("other", "i.test")
     wait(store, late, old, other, young)
-    assert store.head("h.test", 10, ()) == [old, young, late]
-    assert store.head("h.test", 2, ()) == [old, young]
-    assert dict(store.waiting()) == {"h.test": 3, "i.test": 1}
+    assert store.head("h.test", FRESH, 10) == [old, young, late]
+    assert store.head("h.test", FRESH, 2) == [old, young]
+    assert list(store.waiting()) == [("h.test", *FRESH, 3), ("i.test", *FRESH, 1)]
 
 
 def test_a_place_in_the_queue_that_is_given_anew_is_not_taken_by_who_had_it_before(tmp_path: Path) -> None:
@@ -44,7 +46,7 @@ def test_a_place_in_the_queue_that_is_given_anew_is_not_taken_by_who_had_it_befo
     store.remove(former.fingerprint)
     assert store.queued(holder.fingerprint) == holder
     store.remove(holder.fingerprint)
-    assert store.head("h.test", 10, ()) == []
+    assert store.head("h.test", FRESH, 10) == []
 
 
 def test_a_rollback_takes_no_ending_of_another_name() -> None:
