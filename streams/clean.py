@@ -133,7 +133,7 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
         anchors=list(content.anchors),
         words=content.words,
         link_density=round(content.link_density, 4),
-        simhash=simhash(text),
+        simhash=simhash(encoded),
         **content.metadata._asdict(),
     )
     return Cleaned(document, list(content.follow))
