@@ -207,7 +207,11 @@ class _Walk:
     def _is_around(self, node: LexborNode, tag: str, found: int) -> bool:
         if tag in _ALWAYS_AROUND or found & COMMENTS:
             return True
-        if not (found & AROUND or tag in _AROUND or (tag == "header" and not self._in_article)):
+        if not (
+            (found & AROUND and tag not in {"article", "main"})
+            or tag in _AROUND
+            or (tag == "header" and not self._in_article)
+        ):
             return False
         # What holds half of the page has its name for another reason: a form around all, "has-sidebar" at the top.
         if self._large_around >= _MOST_LARGE_AROUND:

@@ -38,7 +38,7 @@ _AROUND_WORDS = _words(
     *(r"nav\w*", r"menu\w*", "breadcrumbs?", "pagination", "pager", "paging", "skip", "toc", r"tool-?bar\w*", "tools"),
     *("aside", "footer", "foot", "masthead", "site-?header", r"widget\w*", "utility", "print"),
     *(r"shar(?:e|ing)\w*", "sharedaddy", r"addthis\w*", r"social\w*", r"follow\w*"),
-    *(r"subscri\w+", r"newsletter\w*", "sign-?up", "login", "register", "paywall"),
+    *(r"subscri\w+", r"newsletter\w*", "sign-?up", "login", "register"),
     *(r"related\w*", r"recirc\w*", r"recommend\w*", "more-?(?:stories|from|on|news)", "read-?(?:more|next|also)"),
     *("popular", "trending", "most-?read", "also-?like", "up-?next", "see-?also", "next-?(?:post|article)", r"prev\w*"),
     *(
@@ -52,7 +52,7 @@ _AROUND_WORDS = _words(
         "metadata",
         "dateline",
     ),
-    *("timestamp", "tags?", "tag-?list", "keywords", "topics", "categories", "category-list", "votes?"),
+    *("timestamp", r"tags?(?=\s|_|$)", "tag-?list", "keywords", "topics", "categories", "category-list", "votes?"),
     *(r"caption\w*", r"credit\w*", "wp-caption", r"gallery\w*", r"slide-?show\w*", r"carousel\w*", "lightbox"),
     *("copyright", "disclaimer", "legal", "cookies?", "consent", "gdpr", "modal", "pop-?up", "overlay", "tooltip"),
     *(r"visually-?hidden", "sr-only", r"screen-reader\w*", r"teaser\w*", r"jp-\w+", "infobox", "navbox", "player"),

@@ -69,6 +69,18 @@ def test_a_name_does_not_hide_most_of_a_page(wrapped: str) -> None:
     assert text(wrapped.format(paragraphs(9))) == [f"{PROSE} {n}." for n in range(9)]
 
 
+@pytest.mark.parametrize("name", ["post hentry category-reviews tag-manual format-gallery", "promo", "teaser"])
+def test_an_article_is_text_whatever_its_classes_say(name: str) -> None:
+    """Blog systems write tags, categories and formats of a post into its class."""
+    body = f"<article class='{name}'>{paragraphs(2)}</article>" + f"<div><p>{MORE}</p></div>" * 9
+    assert f"{PROSE} 1." in text(body)
+
+
+def test_what_a_subscriber_may_read_is_text() -> None:
+    """A part of an article that is named for its wall belongs to it."""
+    assert len(text(f"<div>{paragraphs(9)}<div class=paywall>{paragraphs(3)}</div></div>")) == 12
+
+
 def test_a_header_belongs_to_what_it_is_in() -> None:
     """That of the site is left out, that of an article holds its first sentences."""
     header = f"<header><p>{MORE}</p></header>"
