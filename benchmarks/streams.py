@@ -1,8 +1,10 @@
 """What a page costs in the streams: by step in this process, and as a whole in a real stage behind a real Kafka.
 
-    python -m benchmarks.streams [--pages 5000] [--steps]
+    python -m benchmarks.streams [--pages 5000] [--steps] [--steady]
 
 The whole is user and system time of the stage's process from the first document to the last, start-up left out.
+``--steady`` sends 100 real article pages a second for half a minute and prints the time from page record to document
+record, queueing included.
 """
 
 import argparse
@@ -19,16 +21,20 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from confluent_kafka import Consumer
+
+from benchmarks.extraction import CASES, articles
 from benchmarks.site import Shape, page
 from infra.devstack.kafka import EmbeddedKafka
 from infra.kafka.admin import Topics
+from infra.kafka.clients import consumer_config
 from infra.kafka.control import definition
 from infra.kafka.lag import LagReader
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from schemas.codings import undo
-from schemas.records import Crawl, Page
+from schemas.records import Crawl, Document, Page
 from schemas.url import url_id
 from schemas.wire import decode, encode
 from streams import charset, maintext, markup, outlinks
@@ -38,6 +44,9 @@ RESULT = Path("build/bench/streams.json")
 SHAPE = Shape(50, 400, gzipped=True)
 PORT = 8080
 GROUP = {"odradek-streams": (TopicName.PAGES,)}
+_STEADY_PER_S = 100
+_STEADY_PAGES = 4_000
+_STEADY_WARM_UP = 1_000
 _TICKS = os.sysconf("SC_CLK_TCK")
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Encoding: gzip\r\n\r\n"
 
@@ -49,9 +58,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     options.add_argument("--pages", type=int, default=5_000)
     options.add_argument("--steps", action="store_true", help="only the steps, without Kafka")
+    options.add_argument("--steady", action="store_true", help="latency at 100 real pages a second")
     chosen = options.parse_args()
-    result: dict[str, object] = {"steps_us": steps()}
-    if not chosen.steps:
+    result: dict[str, object] = steady() if chosen.steady else {"steps_us": steps()}
+    if not chosen.steps and not chosen.steady:
         result |= whole(chosen.pages)
     RESULT.parent.mkdir(parents=True, exist_ok=True)
     RESULT.write_text(json.dumps(result, indent=2) + "\n")
@@ -139,6 +149,47 @@ def whole(count: int) -> dict[str, object]:
                 "cpu_s_per_1000_pages": round((_cpu_s(pid) - cpu_s) * per_1000, 3),
                 "pages_per_s": round(first / (time.monotonic() - start_s), 1),
             }
+
+
+def steady() -> dict[str, object]:
+    """From page record to document record, while a page comes every 10 ms."""
+    bodies = [article.html.encode("utf-8", "replace") for article in articles(CASES)]
+    with tempfile.TemporaryDirectory() as directory, EmbeddedKafka(Path(directory) / "kafka") as broker:
+        settings = Settings(data_dir=Path(directory), kafka_bootstrap_servers=broker.bootstrap_servers)
+        Topics(settings).create()
+        reader = Consumer(consumer_config(settings, "bench", "bench"))
+        reader.subscribe([TopicName.DOCUMENTS])
+        producer = Producer(settings, "bench")
+        producer.send(definition(crawl()), lambda _error: None)
+        sent_ms: dict[str, float] = {}
+        took_ms: dict[str, float] = {}
+        with _stage(settings):
+            start_s = time.monotonic()
+            for number, each in enumerate(pages(_STEADY_PAGES)):
+                body = gzip.compress(bodies[number % len(bodies)], 6)
+                page_of_site = each.model_copy(update={"body": body, "url": f"{each.url}?{number}"})
+                while time.monotonic() < start_s + number / _STEADY_PER_S:
+                    _take(reader, sent_ms, took_ms)
+                sent_ms[page_of_site.url] = time.time() * 1_000
+                producer.send(Outbound(TopicName.PAGES, page_of_site.url_id, encode(page_of_site)), lambda _error: None)
+                producer.poll(timedelta(0))
+            producer.flush(timedelta(seconds=30))
+            deadline_s = time.monotonic() + 60
+            while len(took_ms) < _STEADY_PAGES and time.monotonic() < deadline_s:
+                _take(reader, sent_ms, took_ms)
+        reader.close()
+    # The first seconds are the start of the stage, and of nothing else.
+    times = sorted(list(took_ms.values())[_STEADY_WARM_UP:])
+    quantiles = {f"p{rank}_ms": round(times[int(len(times) * rank / 100)], 1) for rank in (50, 95, 99)}
+    return {"steady_per_s": _STEADY_PER_S, "documents": len(took_ms), **quantiles, "max_ms": round(times[-1], 1)}
+
+
+def _take(reader: Consumer, sent_ms: dict[str, float], took_ms: dict[str, float]) -> None:
+    for message in reader.consume(100, 0.005):
+        value = message.value()
+        if message.error() is None and isinstance(value, bytes):
+            url = decode(Document, value).url
+            took_ms[url] = message.timestamp()[1] - sent_ms[url]
 
 
 def _fill(settings: Settings, count: int) -> None:
