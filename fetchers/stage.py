@@ -39,8 +39,8 @@ class Fetchers:
         """
         settings, worker_name = self._context.settings, self._context.worker
         producer = Producer(settings, worker_name)
-        connections = self._connections = Connections(settings)
-        fetcher = Fetcher(self._settings, connections)
+        connections = self._connections = Connections(self._settings)
+        fetcher = Fetcher(settings, connections)
         worker = self._worker = Worker(worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency))
         limits = IntakeLimits(self._settings.concurrency)
         intake = self._intake = Intake(settings, worker_name, GROUP, [TopicName.URLS], limits)

@@ -129,7 +129,8 @@ class Fetch(Record):
     started_at: datetime
     dns_ms: float | None
     connect_ms: float | None
-    """Transport and TLS together."""
+    """Of the transport alone."""
+    tls_ms: float | None = None
     first_byte_ms: float | None
     total_ms: float
     body_bytes: int
@@ -141,6 +142,10 @@ class Fetch(Record):
     etag: str | None
     last_modified: str | None
     remote_address: str | None
+    protocol: str | None = None
+    """As the server names it: ``HTTP/1.1``."""
+    tls: str | None = None
+    """Version and cipher suite."""
     robots: str | None
     worker: str
     body: bytes | None = None

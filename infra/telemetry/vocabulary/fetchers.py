@@ -21,6 +21,31 @@ _PARTITIONS = Gauge("odradek_fetcher_partitions", "Partitions of urls that this 
 _ABORTED = Counter(
     "odradek_aborted_fetches_total", "Requests given up unfinished; another worker repeats them.", ["why"]
 )
+_OPENED = Counter("odradek_connections_opened_total", "Connections that were opened, by how they are used.", ["tier"])
+_OPENING = Histogram(
+    "odradek_connection_seconds",
+    "What opening a connection took, by step.",
+    ["step"],
+    buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3, 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOpened(Event):
+    """A connection was opened; ``tier`` is ``persistent``, ``temporary`` or ``standby``."""
+
+    level: ClassVar[Level | None] = None
+    name: ClassVar[str] = "connection opened"
+    tier: str
+    dns_s: float | None
+    connect_s: float | None
+    tls_s: float | None
+
+    def measure(self) -> None:
+        _OPENED.labels(self.tier).inc()
+        for step, took_s in (("dns", self.dns_s), ("connect", self.connect_s), ("tls", self.tls_s)):
+            if took_s is not None:
+                _OPENING.labels(step).observe(took_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ import uvloop
 
 from fetchers.attempt import Attempt
 from fetchers.connections import Connections
+from fetchers.faults import NoSuchHost
 from fetchers.fetcher import Fetcher
-from fetchers.resolver import Lookup, Resolver, system_lookup
+from fetchers.resolver import Addresses, Lookup
 from infra.settings import FetcherSettings, Settings
 from schemas.records import Kind, Request
 from schemas.url import canonicalize, url_id
@@ -96,12 +97,17 @@ async def serving(handle: Handler) -> AsyncIterator[int]:
             task.cancel()
 
 
+async def no_dns(name: str) -> Addresses:
+    """A DNS without any names."""
+    raise NoSuchHost(name)
+
+
 @contextlib.asynccontextmanager
-async def fetching(configured: Settings, lookup: Lookup = system_lookup) -> AsyncIterator[Fetcher]:
+async def fetching(configured: Settings, lookup: Lookup = no_dns) -> AsyncIterator[Fetcher]:
     """A fetcher with connections of its own; ``lookup`` stands for DNS."""
-    connections = Connections(configured, Resolver(configured.fetchers, lookup))
+    connections = Connections(configured.fetchers, lookup)
     try:
-        yield Fetcher(configured.fetchers, connections)
+        yield Fetcher(configured, connections)
     finally:
         await connections.close()
 

@@ -1,18 +1,15 @@
 """Each end of an attempt has exactly one outcome."""
 
 import errno
-import socket
 import ssl
 
-import aiohttp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fetchers.faults import BlockedAddress, BrokenProtocol, ConnectFault, Disconnected, DnsFault, Late, NoSuchHost
 from fetchers.verdicts import describe, of_exception, of_status
 from schemas.outcomes import Outcome
-
-KEY = aiohttp.client_reqrep.ConnectionKey("h", 80, False, True, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -43,25 +40,22 @@ def test_any_status_has_an_outcome(status: int, conditional: bool) -> None:
 @pytest.mark.parametrize(
     ("error", "outcome"),
     [
-        (aiohttp.ClientConnectorDNSError(KEY, socket.gaierror(socket.EAI_NONAME, "x")), Outcome.NO_SUCH_HOST),
-        (aiohttp.ClientConnectorDNSError(KEY, socket.gaierror(socket.EAI_AGAIN, "x")), Outcome.DNS_ERROR),
-        (aiohttp.ClientConnectorError(KEY, ConnectionRefusedError(111, "x")), Outcome.CONNECT_ERROR),
-        (aiohttp.ClientConnectorCertificateError(KEY, ssl.CertificateError("x")), Outcome.TLS_ERROR),
-        (aiohttp.ClientConnectorSSLError(KEY, ssl.SSLError(1, "x")), Outcome.TLS_ERROR),
-        (aiohttp.ServerTimeoutError("x"), Outcome.TIMEOUT),
-        (aiohttp.ConnectionTimeoutError("x"), Outcome.TIMEOUT),
+        (NoSuchHost("x"), Outcome.NO_SUCH_HOST),
+        (DnsFault("x"), Outcome.DNS_ERROR),
+        (BlockedAddress("x"), Outcome.BLOCKED_ADDRESS),
+        (ConnectFault("x"), Outcome.CONNECT_ERROR),
+        (ConnectionRefusedError(111, "x"), Outcome.CONNECT_ERROR),
+        (ssl.SSLCertVerificationError("x"), Outcome.TLS_ERROR),
+        (ssl.SSLError(1, "x"), Outcome.TLS_ERROR),
+        (Late("x"), Outcome.TIMEOUT),
         (TimeoutError(), Outcome.TIMEOUT),
-        (aiohttp.ServerDisconnectedError(), Outcome.DISCONNECT),
-        (aiohttp.ClientOSError(104, "reset"), Outcome.DISCONNECT),
-        (aiohttp.ClientPayloadError("x"), Outcome.DISCONNECT),
-        (aiohttp.InvalidURL("x"), Outcome.PROTOCOL_ERROR),
-        (aiohttp.http_exceptions.LineTooLong("x"), Outcome.PROTOCOL_ERROR),
+        (Disconnected("x"), Outcome.DISCONNECT),
+        (ConnectionResetError(), Outcome.DISCONNECT),
+        (BrokenProtocol("x"), Outcome.PROTOCOL_ERROR),
         (UnicodeError("label too long"), Outcome.PROTOCOL_ERROR),
         (ValueError("x"), Outcome.PROTOCOL_ERROR),
-        (ConnectionResetError(), Outcome.DISCONNECT),
         (OSError(errno.EHOSTUNREACH, "x"), Outcome.CONNECT_ERROR),
         (OSError(errno.EMFILE, "too many open files"), Outcome.UNKNOWN),
-        (aiohttp.ClientConnectorError(KEY, OSError(errno.EMFILE, "x")), Outcome.UNKNOWN),
         (RuntimeError("x"), Outcome.UNKNOWN),
     ],
 )
