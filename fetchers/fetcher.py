@@ -4,7 +4,7 @@ import time
 
 from fetchers.answers import LEAVE_UNREAD, Answer
 from fetchers.attempt import Attempt
-from fetchers.codings import MAX_ROBOTS_BYTES, undo
+from fetchers.codings import MAX_ROBOTS_BYTES, read_robots
 from fetchers.connection import Patience
 from fetchers.connections import Connections
 from fetchers.dialler import Dial
@@ -17,7 +17,7 @@ from fetchers.verdicts import describe, of_exception, of_status
 from infra.settings import Settings
 from schemas.codings import declared
 from schemas.outcomes import Outcome
-from schemas.records import Kind, Request
+from schemas.records import Cut, Kind, Request
 from schemas.url import InvalidUrl, split
 
 _DRAINED_BYTES = 64 * 1024
@@ -105,11 +105,20 @@ class Fetcher:
                 attempt.fail(of_exception(answer.error), describe(answer.error))
                 return
             attempt.error = describe(answer.error)
-        codings = declared(answer.head.texts(b"content-encoding")) if answer.head is not None else []
+        codings = answer.head.texts(b"content-encoding") if answer.head is not None else []
         if request.kind is Kind.ROBOTS:
-            attempt.body = undo(attempt.body, codings)
-        elif not codings and essence([attempt.content_type or ""]) is None and not looks_like_text(attempt.body):
+            text = read_robots(attempt.body, codings)
+            attempt.body = text.body
+            # The first cut counts: what the network took away, no coding can end well.
+            attempt.cut = attempt.cut or (None if text.is_whole else Cut.DECODE)
+        elif _is_undeclared_binary(attempt, codings):
             attempt.fail(Outcome.SKIPPED, "no media type declared and the body is binary")
+
+
+def _is_undeclared_binary(attempt: Attempt, codings: list[str]) -> bool:
+    # What is coded looks binary: the cleaners judge it once it is undone.
+    declared_kind = essence([attempt.content_type or ""])
+    return declared_kind is None and not declared(codings) and not looks_like_text(attempt.body)
 
 
 def _note_times(attempt: Attempt, began_s: float, answer: Answer | None) -> None:

@@ -45,6 +45,8 @@ class Cut(StrEnum):
     LENGTH = "length"
     TIME = "time"
     DISCONNECT = "disconnect"
+    DECODE = "decode"
+    """Its content coding breaks off, or cannot be undone: only where it was undone, in a robots.txt."""
 
 
 class Seed(Record):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fetchers.attempt import Attempt
-from fetchers.codings import undo
+from schemas.codings import undo
 from schemas.outcomes import CONSEQUENCES, Outcome, Retry
 from schemas.records import Cut, Kind
 from tests.unit.fetchers.raw_web import Handler, fetch_once, fetching, request, run, sending, serving, settings
@@ -51,7 +51,7 @@ def decoded(attempt: Attempt) -> bytes:
     """The body without its content codings, as a cleaner sees it."""
     lines = attempt.head.lower().split(b"\r\n")
     codings = [line.partition(b":")[2].strip().decode("latin-1") for line in lines if line.startswith(b"content-enc")]
-    return undo(attempt.body, codings)
+    return undo(attempt.body, codings, 10**7).body
 
 
 def check(expected: dict[str, Any], attempt: Attempt) -> None:
@@ -225,6 +225,14 @@ def test_a_robots_txt_comes_decoded_and_bounded() -> None:
     assert fetch.body is not None
     assert fetch.body.startswith(b"User-agent: *\n")
     assert len(fetch.body) == 500 * 1024
+
+
+def test_a_robots_txt_whose_coding_breaks_off_is_marked() -> None:
+    """Its body is complete on the wire, its text is not: it must not pass for a file with few rules."""
+    coded = gzip.compress(b"User-agent: *\nDisallow: /\n" * 50)[:-20]
+    head = OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(coded)
+    attempt = fetch_once(sending(head + coded), "/robots.txt", kind=Kind.ROBOTS)
+    assert (attempt.outcome, attempt.cut) == (Outcome.OK, Cut.DECODE)
 
 
 def test_a_kept_connection_serves_again_and_a_surplus_one_does_not() -> None:
