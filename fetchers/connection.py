@@ -9,6 +9,8 @@ from typing import NamedTuple, cast
 from fetchers.answers import Answer
 from fetchers.faults import Disconnected
 
+_MAX_EARLY_BYTES = 64 * 1024
+
 
 class Patience(NamedTuple):
     """How long an exchange may take. Times are monotonic."""
@@ -42,7 +44,7 @@ class Facts:
 class Connection(asyncio.Protocol):
     """Made by a dialler. Kept for another exchange while it is :attr:`usable`."""
 
-    __slots__ = ("_answer", "_loop", "_timer", "_transport", "_waiter", "facts", "on_lost", "served")
+    __slots__ = ("_answer", "_early", "_loop", "_timer", "_transport", "_waiter", "facts", "on_lost", "served")
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -50,6 +52,7 @@ class Connection(asyncio.Protocol):
         self._answer: Answer | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._early = b""
         self.facts = Facts()
         self.served = 0
         self.on_lost: Callable[[Connection], None] | None = None
@@ -73,9 +76,14 @@ class Connection(asyncio.Protocol):
 
     async def exchange(self, request: bytes, answer: Answer, patience: Patience) -> None:
         """Send a request and fill in its answer. Raises nothing but when cancelled; closes itself unless kept."""
+        early, self._early = self._early, b""
+        if early:
+            answer.first_s = time.monotonic()
+            answer.feed(early)
         transport = self._transport
-        if transport is None or transport.is_closing():
+        if transport is None or transport.is_closing() or answer.done:
             answer.end(None)
+            self.close()
             return
         self._answer = answer
         self._waiter = self._loop.create_future()
@@ -114,8 +122,10 @@ class Connection(asyncio.Protocol):
         """Bytes came."""
         answer = self._answer
         if answer is None:
-            # A server that speaks unasked: what it says could pass for the next answer.
-            self.close()
+            self._early += data
+            # On a new connection some answer before they are asked. On a kept one it would pass for the next answer.
+            if self.served or len(self._early) > _MAX_EARLY_BYTES:
+                self.close()
             return
         if not answer.first_s:
             answer.first_s = time.monotonic()

@@ -38,12 +38,12 @@ class Tier(StrEnum):
 class Connections:
     """Opens, keeps and closes the connections of one process. TLS is verified but for hosts that are named."""
 
-    def __init__(self, settings: FetcherSettings, lookup: Lookup | None = None) -> None:
+    def __init__(self, settings: FetcherSettings, lookup: Lookup | None = None, second: Lookup | None = None) -> None:
         self._settings = settings
         self._dns = Dns(settings.dns_servers) if lookup is None else None
         system = SystemLookup(settings.dns_lookups)
         self._resolver = Resolver(settings, lookup or self._dns or system)
-        self._second = Resolver(settings, lookup or system)
+        self._second = Resolver(settings, second or lookup or system)
         self._idle = IdleConnections(settings.idle_connections, settings.connections_per_host, settings.keep_alive)
         self._first_s = settings.first_connect_timeout.total_seconds()
         self._each_s = settings.connect_timeout.total_seconds()

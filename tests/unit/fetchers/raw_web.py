@@ -20,6 +20,7 @@ from schemas.records import Kind, Request
 from schemas.url import canonicalize, url_id
 
 T = TypeVar("T")
+BUSY = {"connections_persistent", "connections_temporary", "connections_standby"}
 Handler = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -103,11 +104,14 @@ async def no_dns(name: str) -> Addresses:
 
 
 @contextlib.asynccontextmanager
-async def fetching(configured: Settings, lookup: Lookup = no_dns) -> AsyncIterator[Fetcher]:
-    """A fetcher with connections of its own; ``lookup`` stands for DNS."""
-    connections = Connections(configured.fetchers, lookup)
+async def fetching(
+    configured: Settings, lookup: Lookup = no_dns, second: Lookup | None = None
+) -> AsyncIterator[Fetcher]:
+    """A fetcher with connections of its own; ``lookup`` stands for DNS, ``second`` for the standby tier's."""
+    connections = Connections(configured.fetchers, lookup, second)
     try:
         yield Fetcher(configured, connections)
+        assert not any(count for name, count in connections.counts().items() if name in BUSY), connections.counts()
     finally:
         await connections.close()
 
