@@ -11,6 +11,7 @@ The life of one request, which is a record of ``urls``::
     headers           the request as it goes out
     connections       a kept connection (idle) or a new one: resolver, lookups, then each address is judged (addresses)
          │            where it is dialled (dialler)
+         │            or through a proxy (routes, proxies, tunnels)
     connection        GET, then whatever comes, within bounds of time and rate
     answers           header (heads) and body (chunks) as a browser would read them, within bounds of size; nothing is
          │            decoded (only of a robots.txt: codings), nothing followed: a redirect is a result (location)

@@ -41,6 +41,7 @@ class Attempt:
     remote_address: str | None = None
     protocol: str | None = None
     tls: str | None = None
+    proxy: str | None = None
     dns_ms: float | None = None
     connect_ms: float | None = None
     tls_ms: float | None = None
@@ -57,6 +58,7 @@ class Attempt:
         """Note what happened below the request."""
         self.remote_address = dial.facts.address
         self.tls = dial.facts.tls
+        self.proxy = dial.facts.proxy
         self.dns_ms = _ms(dial.dns_s)
         self.connect_ms = _ms(dial.connect_s)
         self.tls_ms = _ms(dial.tls_s)
@@ -118,6 +120,7 @@ class Attempt:
             remote_address=self.remote_address,
             protocol=self.protocol,
             tls=self.tls,
+            proxy=self.proxy,
             robots=request.robots,
             worker=worker,
             body=self.body if is_rules else None,

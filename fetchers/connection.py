@@ -44,7 +44,18 @@ class Facts:
 class Connection(asyncio.Protocol):
     """Made by a dialler. Kept for another exchange while it is :attr:`usable`."""
 
-    __slots__ = ("_answer", "_early", "_loop", "_timer", "_transport", "_waiter", "facts", "on_lost", "served")
+    __slots__ = (
+        "_answer",
+        "_early",
+        "_loop",
+        "_timer",
+        "_transport",
+        "_waiter",
+        "facts",
+        "on_closed",
+        "on_lost",
+        "served",
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -56,6 +67,9 @@ class Connection(asyncio.Protocol):
         self.facts = Facts()
         self.served = 0
         self.on_lost: Callable[[Connection], None] | None = None
+        """For whoever keeps it while it rests."""
+        self.on_closed: Callable[[], None] | None = None
+        """For whoever counts it."""
 
     @property
     def usable(self) -> bool:
@@ -144,6 +158,8 @@ class Connection(asyncio.Protocol):
         self._end(exc)
         if self.on_lost is not None:
             self.on_lost(self)
+        if self.on_closed is not None:
+            self.on_closed()
 
     def _end(self, why: BaseException | None) -> None:
         if self._answer is not None:

@@ -15,10 +15,12 @@ from functools import lru_cache
 from fetchers.answers import Answer, Judge
 from fetchers.connection import Connection, Patience
 from fetchers.dialler import Dial, Place, addresses_of, connect
-from fetchers.faults import BlockedAddress, DnsFault, Fault, Late, NoSuchHost
+from fetchers.faults import BlockedAddress, Disconnected, DnsFault, Fault, Late, NoSuchHost, ProxyFault
 from fetchers.idle import IdleConnections
 from fetchers.lookups import Dns, SystemLookup
+from fetchers.proxies import Proxy
 from fetchers.resolver import Lookup, Resolver
+from fetchers.routes import Routes
 from infra.settings import FetcherSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.fetchers import ConnectionOpened
@@ -49,6 +51,7 @@ class Connections:
         self._each_s = settings.connect_timeout.total_seconds()
         self._tls = tls_context(verified=True)
         self._unverified = tls_context(verified=False) if settings.insecure_hosts else self._tls
+        self._routes = Routes(settings, self._resolver, self._context)
         self._busy = dict.fromkeys(Tier, 0)
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -57,20 +60,24 @@ class Connections:
 
         Raises :class:`Fault`, :class:`OSError` or :class:`ssl.SSLError` when no connection could be made.
         """
-        kept = self._idle.take(url.origin)
+        proxy = await self._routes.choose(url.name, patience.head_s)
+        key = url.origin, proxy
+        kept = self._idle.take(key)
         if kept is not None:
             dial.reused = True
             answer = Answer(judge, self._settings.max_head_kib * 1024)
-            await self._exchange(kept, Tier.PERSISTENT, url.origin, (request, answer, patience))
+            await self._exchange(kept, Tier.PERSISTENT, key, (request, answer, patience))
             dial.facts = kept.facts
             # The server may close a kept connection at the moment we use it: it has not seen the request then.
             if answer.first_s or answer.error is None or isinstance(answer.error, Late):
                 return answer
             dial.reused = False
         answer = Answer(judge, self._settings.max_head_kib * 1024)
-        tier, connection = await self._open(url, patience, dial)
+        tier, connection = await self._open(url, proxy, patience, dial)
         dial.facts = connection.facts
-        await self._exchange(connection, tier, url.origin, (request, answer, patience))
+        await self._exchange(connection, tier, key, (request, answer, patience))
+        if proxy is not None:
+            self._judge(proxy, answer)
         return answer
 
     def counts(self) -> dict[str, int]:
@@ -78,6 +85,8 @@ class Connections:
         busy = {f"connections_{tier}": count for tier, count in self._busy.items()}
         return busy | {
             "connections_idle": len(self._idle),
+            "proxies": len(self._routes.pool.proxies()),
+            "proxies_healthy": self._routes.pool.healthy(time.monotonic()),
             "dns_hits": self._resolver.hits,
             "dns_misses": self._resolver.misses,
             "dns_failures": self._resolver.failures,
@@ -88,13 +97,21 @@ class Connections:
         if self._sweeper is not None:
             self._sweeper.cancel()
         self._idle.close()
+        await self._routes.close()
         await self._resolver.close()
         await self._second.close()
         if self._dns is not None:
             self._dns.close()
 
+    def _judge(self, proxy: Proxy, answer: Answer) -> None:
+        """What came through a new connection speaks for or against the proxy; that the host is slow does not."""
+        if answer.first_s:
+            self._routes.pool.succeeded(proxy)
+        elif isinstance(answer.error, Disconnected):
+            self._routes.failed(proxy, answer.error)
+
     async def _exchange(
-        self, connection: Connection, tier: Tier, origin: str, what: tuple[bytes, Answer, Patience]
+        self, connection: Connection, tier: Tier, key: tuple[str, Proxy | None], what: tuple[bytes, Answer, Patience]
     ) -> None:
         request, answer, patience = what
         self._busy[tier] += 1
@@ -104,29 +121,38 @@ class Connections:
             self._busy[tier] -= 1
         if not answer.keep:
             return
-        if tier is not Tier.PERSISTENT or not self._idle.put(origin, connection):
+        if tier is not Tier.PERSISTENT or not self._idle.put(key, connection):
             connection.close()
         elif self._sweeper is None:
             self._sweep()
 
-    async def _open(self, url: Url, patience: Patience, dial: Dial) -> tuple[Tier, Connection]:
+    async def _open(self, url: Url, proxy: Proxy | None, patience: Patience, dial: Dial) -> tuple[Tier, Connection]:
         began_s = time.monotonic()
         try:
             async with asyncio.timeout(max(0.0, patience.head_s - began_s)):
-                tier, connection = await self._dial(url, dial)
-        except TimeoutError:
-            raise Late("no connection in time") from None
+                place = Place(url.name, url.port, self._context(url.name) if url.scheme == "https" else None)
+                if proxy is None:
+                    tier, connection = await self._dial(place, dial)
+                else:
+                    tier = self._tier()
+                    connection = await self._routes.connect(proxy, place, self._each_s, dial)
+        except TimeoutError as error:
+            if proxy is None:
+                raise Late("no connection in time") from None
+            self._routes.failed(proxy, error)
+            raise ProxyFault(f"no connection through {proxy} in time") from None
         emit(ConnectionOpened(tier, dial.dns_s, dial.connect_s, dial.tls_s))
         return tier, connection
 
-    async def _dial(self, url: Url, dial: Dial) -> tuple[Tier, Connection]:
+    def _tier(self) -> Tier:
+        return Tier.TEMPORARY if self._idle.is_full else Tier.PERSISTENT
+
+    async def _dial(self, place: Place, dial: Dial) -> tuple[Tier, Connection]:
         """The first address at first; where that is in trouble, all that is left of them, on standby."""
-        place = Place(url.name, url.port, self._context(url))
         addresses: list[str] = []
         try:
-            addresses = await addresses_of(url.name, self._resolver, self._settings.allow_networks, dial)
-            connection = await connect(place, addresses[:1], self._first_s, dial)
-            return (Tier.TEMPORARY if self._idle.is_full else Tier.PERSISTENT), connection
+            addresses = await addresses_of(place.name, self._resolver, self._settings.allow_networks, dial)
+            return self._tier(), await connect(place, addresses[:1], self._first_s, dial)
         except (BlockedAddress, NoSuchHost, ssl.SSLError):
             raise
         except (Fault, OSError) as error:
@@ -147,10 +173,8 @@ class Connections:
         finally:
             self._busy[Tier.STANDBY] -= 1
 
-    def _context(self, url: Url) -> ssl.SSLContext | None:
-        if url.scheme != "https":
-            return None
-        return self._unverified if url.name in self._settings.insecure_hosts else self._tls
+    def _context(self, name: str) -> ssl.SSLContext:
+        return self._unverified if name in self._settings.insecure_hosts else self._tls
 
     def _sweep(self) -> None:
         self._idle.expire()

@@ -38,6 +38,11 @@ class Place:
     port: int
     tls: ssl.SSLContext | None = None
 
+    @property
+    def is_address(self) -> bool:
+        """Whether nothing is to be looked up."""
+        return self.name.startswith("[") or self.name.rpartition(".")[2].isdigit()
+
 
 async def addresses_of(name: str, resolver: Resolver, allowed: Sequence[Network], dial: Dial) -> list[str]:
     """The addresses of a name that may be dialled, families in turn. Raises a fault when there is none."""

@@ -52,6 +52,12 @@ class TlsFault(Fault):
     outcome = Outcome.TLS_ERROR
 
 
+class ProxyFault(Fault):
+    """No proxy is fit, or the one that was taken failed."""
+
+    outcome = Outcome.PROXY_ERROR
+
+
 class Late(Fault):
     """Time was up."""
 

@@ -148,6 +148,8 @@ class Fetch(Record):
     """As the server names it: ``HTTP/1.1``."""
     tls: str | None = None
     """Version and cipher suite."""
+    proxy: str | None = None
+    """Through which it went, without credentials; then :attr:`remote_address` is the proxy's."""
     robots: str | None
     worker: str
     body: bytes | None = None

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from pydantic import Field, field_validator
 
 from infra.settings.group import Group
+from infra.settings.proxies import ProxySettings
 
 STORED_MEDIA_TYPES = (
     "text/html",
@@ -102,6 +103,8 @@ class FetcherSettings(Group):
 
     insecure_hosts: frozenset[str] = frozenset()
     """Hosts whose certificate is not checked, by name; every other's is."""
+
+    proxies: ProxySettings = ProxySettings()
 
     @field_validator("resolve")
     @classmethod

@@ -48,6 +48,61 @@ class ConnectionOpened(Event):
                 _OPENING.labels(step).observe(took_s)
 
 
+_PROXY_FAILURES = Counter(
+    "odradek_proxy_failures_total", "Failures of proxies; resting after as many as are allowed.", ["rests"]
+)
+_PROXIES = Gauge("odradek_proxies", "Proxies of the pool, resting or not.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyFailed(Event):
+    """A proxy failed; ``rests`` when it is left alone for a while."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "proxy failed"
+    proxy: str
+    rests: bool
+    error: str
+
+    def measure(self) -> None:
+        _PROXY_FAILURES.labels(str(self.rests).lower()).inc()
+
+
+_BYPASSED = Counter("odradek_proxy_bypassed_total", "Requests that went without a proxy because none was fit.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyBypassed(Event):
+    """No proxy was fit, and the settings say to go without one then."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "proxy bypassed"
+    host: str
+
+    def measure(self) -> None:
+        _BYPASSED.inc()
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiesChanged(Event):
+    """The file of proxies was read."""
+
+    name: ClassVar[str] = "proxies changed"
+    count: int
+
+    def measure(self) -> None:
+        _PROXIES.set(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiesRefused(Event):
+    """The file of proxies cannot be read; those known before stay."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "proxies refused"
+    error: str
+
+
 @dataclass(frozen=True, slots=True)
 class UrlFetched(Event):
     """One attempt ended, well or not."""

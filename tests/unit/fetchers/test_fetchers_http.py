@@ -6,9 +6,7 @@ import contextlib
 import gzip
 import json
 import socket
-import ssl
 import struct
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -264,31 +262,3 @@ def test_a_kept_connection_serves_again_and_a_surplus_one_does_not() -> None:
     connections = 0
     run(scenario(["/surplus", "/b", "/c"], 10))
     assert connections == 2
-
-
-def test_an_untrusted_certificate_is_a_tls_error(tmp_path: Path) -> None:
-    """TLS is verified: a self-signed certificate ends the attempt before anything is sent."""
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=a.raw.test"]
-    try:
-        subprocess.run([*command, "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    except FileNotFoundError:
-        pytest.skip("openssl is not here")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
-    asked: list[bytes] = []
-
-    async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked.append(await reader.read(1))
-        writer.close()
-
-    async def scenario() -> Attempt:
-        server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=context)
-        port = server.sockets[0].getsockname()[1]
-        async with fetching(settings()) as fetcher:
-            attempt = await fetcher.fetch(request(f"https://a.raw.test:{port}/"))
-        server.close()
-        return attempt
-
-    assert run(scenario()).outcome is Outcome.TLS_ERROR
-    assert asked in ([], [b""])
