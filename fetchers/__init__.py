@@ -8,7 +8,7 @@ The life of one request, which is a record of ``urls``::
     hosts             it waits for its host's turn; after a handover one delay of the host longer, for the former
          │            owner may have sent it already
     targets           is it a canonical URL, is its name or port blocked?
-    headers           the request as it goes out
+    headers           the request as it goes out; cookies, where they are kept
     connections       a kept connection (idle) or a new one: resolver, lookups, then each address is judged (addresses)
          │            where it is dialled (dialler)
          │            or through a proxy (routes, proxies, tunnels)

@@ -51,6 +51,7 @@ class Fetcher:
         sent = self._headers.of(url, request)
 
         def judge(head: Head) -> int:
+            self._headers.hear(url, request, head)
             return self._judge(request, head, attempt, conditional=sent.conditional)
 
         patience = Patience(began_s + self._head_s, began_s + self._total_s, *self._rate)

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from ada_url import URL
 
 from fetchers.faults import ProxyFault
-from fetchers.resolver import fixed_address
+from fetchers.names import of_name
 from infra.settings.proxies import ProxySettings
 
 Scheme = Literal["http", "https", "socks5"]
@@ -91,7 +91,7 @@ class ProxyPool:
 
     def choose(self, host: str, now_s: float) -> Proxy | None:
         """The proxy for a host; ``None`` where a rule says direct. Raises :class:`ProxyFault` when none is fit."""
-        if fixed_address(self._direct, host) is not None:
+        if of_name(self._direct, host) is not None:
             return None
         for tier in self._tiers:
             fit = [proxy for proxy in tier if self._is_fit(self._health[proxy], now_s)]

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import NamedTuple
 
 from fetchers.faults import DnsFault, Fault
+from fetchers.names import of_name
 from infra.settings import FetcherSettings
 from schemas.url import registrable_domain
 
@@ -49,7 +50,7 @@ class Resolver:
 
     async def resolve(self, name: str) -> tuple[str, ...]:
         """The addresses of ``name``, at least one. Raises a :class:`Fault`, also when there is no answer in time."""
-        address = fixed_address(self._fixed, name)
+        address = of_name(self._fixed, name)
         if address is not None:
             return (address,)
         known = self._known.get(name)
@@ -105,17 +106,3 @@ class Resolver:
         self._known.move_to_end(name)
         if len(self._known) > self._cache_size:
             self._known.popitem(last=False)
-
-
-def fixed_address(table: Mapping[str, str], name: str) -> str | None:
-    """The address of ``name`` in a table of exact names and ``*.suffix`` patterns; the longest pattern wins."""
-    if not table:
-        return None
-    if name in table:
-        return table[name]
-    rest = name
-    while rest:
-        _, _, rest = rest.partition(".")
-        if rest and (address := table.get(f"*.{rest}")) is not None:
-            return address
-    return None

@@ -6,6 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from pydantic import Field, field_validator
 
 from infra.settings.group import Group
+from infra.settings.headers import HeaderSettings
 from infra.settings.proxies import ProxySettings
 
 STORED_MEDIA_TYPES = (
@@ -105,6 +106,7 @@ class FetcherSettings(Group):
     """Hosts whose certificate is not checked, by name; every other's is."""
 
     proxies: ProxySettings = ProxySettings()
+    headers: HeaderSettings = HeaderSettings()
 
     @field_validator("resolve")
     @classmethod

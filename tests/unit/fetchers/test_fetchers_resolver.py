@@ -6,7 +6,8 @@ from datetime import timedelta
 import pytest
 
 from fetchers.faults import DnsFault, NoSuchHost
-from fetchers.resolver import Addresses, Resolver, fixed_address
+from fetchers.names import of_name
+from fetchers.resolver import Addresses, Resolver
 from infra.settings import FetcherSettings
 from tests.unit.fetchers.raw_web import run
 
@@ -28,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 def test_the_fixed_table_comes_first(name: str, address: str | None) -> None:
     """An exact name, else the longest pattern; a pattern does not mean its own suffix."""
     table = {"*.demo.test": "127.0.0.1", "exact.demo.test": "127.0.0.2", "*.b.demo.test": "127.0.0.3"}
-    assert fixed_address(table, name) == address
+    assert of_name(table, name) == address
 
 
 class Names:
