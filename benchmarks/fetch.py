@@ -106,13 +106,13 @@ async def contenders(port: int, path: str) -> AsyncIterator[dict[str, Callable[[
         return f"http://h{number % CONCURRENCY}.bench.test:{port}{path}"
 
     async def ours(number: int) -> None:
-        attempt = await fetcher.fetch(_request(url(number)))
+        attempt = await fetcher.fetch(request(url(number)))
         assert attempt.status == 200, attempt
         assert len(attempt.body) > 15_000
 
     async def whole(number: int) -> None:
-        request = _request(url(number))
-        page, fetch = (await fetcher.fetch(request)).records(request, "bench")
+        wanted = request(url(number))
+        page, fetch = (await fetcher.fetch(wanted)).records(wanted, "bench")
         assert page is not None
         assert len(encode(page)) + len(encode(fetch)) > 15_000
 
@@ -142,7 +142,8 @@ class _Loopback(aiohttp.abc.AbstractResolver):
         return
 
 
-def _request(url: str) -> Request:
+def request(url: str) -> Request:
+    """A request for a page."""
     return Request(
         crawl="bench", url=url, url_id=url_id(url), host=url.split("/")[2], kind=Kind.PAGE, lease="lease", visit=0,
         attempt=0, depth=0, hops=0, parent=None, delay_ms=0, robots=None, released_at=datetime.now(UTC),
