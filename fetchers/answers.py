@@ -10,7 +10,8 @@ from schemas.records import Cut
 LEAVE_UNREAD = -1
 """For a body that is not worth reading: the connection ends instead."""
 
-_MOST_FRAMING_BYTES = 2**20
+_MOST_FRAMING_BYTES = 2**16
+"""Beside as much as there is body: each chunk costs time to read, and tiny ones without end are an attack on it."""
 
 Judge = Callable[[Head], int]
 """Hears of the final header; says how many bytes of the body are wanted, or :data:`LEAVE_UNREAD`."""
@@ -125,8 +126,7 @@ class Answer:
             self.keep = False
         elif self._chunked is not None:
             self._wire_bytes += len(data)
-            for piece in self._chunked.feed(data):
-                self._take(piece)
+            self._take(b"".join(self._chunked.feed(data)))
             if self._wire_bytes > _MOST_FRAMING_BYTES + 2 * len(self.body) and not self.done:
                 raise BrokenProtocol("more framing than body")
             if self._chunked.ended and not self.done:

@@ -13,6 +13,8 @@ _MAX_LINE_BYTES = 16 * 1024
 _MAX_TRAILER_BYTES = 64 * 1024
 _SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?\r?", re.DOTALL)
 _SIZE_SO_FAR = re.compile(rb"[ \t]*[0-9A-Fa-f]{0,16}[ \t]*(?:;.*|\r?)", re.DOTALL)
+# What nearly all chunks look like, all of it at hand: worth a way of its own.
+_PLAIN = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 
 
 class _At(Enum):
@@ -50,7 +52,12 @@ class ChunkedBody:
         """The data in these bytes. Raises :class:`BrokenProtocol`."""
         out: list[bytes] = []
         at = 0
-        while at < len(data) and self._at is not _At.END:
+        end = len(data)
+        while at < end and self._at is not _At.END:
+            if self._at is _At.SIZE and not self._line:
+                at = _plain_chunks(data, at, out)
+                if at == end:
+                    break
             if self._at is _At.DATA:
                 piece = data[at : at + self._left]
                 out.append(piece)
@@ -60,7 +67,7 @@ class ChunkedBody:
                     self._at = _At.AFTER
             else:
                 at = self._read_line(data, at)
-        self.surplus = at < len(data)
+        self.surplus = at < end
         return out
 
     def _read_line(self, data: bytes, at: int) -> int:
@@ -94,3 +101,16 @@ class ChunkedBody:
                 raise BrokenProtocol("an endless trailer")
             if line in (b"", b"\r"):
                 self._at = _At.END
+
+
+def _plain_chunks(data: bytes, at: int, out: list[bytes]) -> int:
+    """Take as many whole chunks as are plain, from ``at`` on, to where the first other one begins."""
+    match = _PLAIN.match
+    while (found := match(data, at)) is not None:
+        start = found.end()
+        size = int(found[1], 16)
+        if not size or data[start + size : start + size + 2] != b"\r\n":
+            break
+        out.append(data[start : start + size])
+        at = start + size + 2
+    return at

@@ -188,8 +188,11 @@ def test_a_body_ends_at_its_bound() -> None:
 
 def test_tiny_chunks_cost_no_more_than_they_hold() -> None:
     """A body in chunks of one byte is one buffer; framing without a body has its own bound."""
-    tiny = read(CHUNKED, *[b"1\r\na\r\n" * 1_000] * 100, b"0\r\n\r\n", limit=200_000)
-    assert (tiny.error, len(tiny.body)) == (None, 100_000)
+    tiny = read(CHUNKED, *[b"1\r\na\r\n" * 100] * 100, b"0\r\n\r\n", limit=200_000)
+    assert (tiny.error, len(tiny.body)) == (None, 10_000)
+    endless = read(CHUNKED, *[b"1\r\na\r\n" * 1_000] * 100, limit=200_000, closed=False)
+    assert isinstance(endless.error, BrokenProtocol)
+    assert len(endless.body) < 20_000
     padded = read(CHUNKED, *[b"1;" + b"x" * 10_000 + b"\r\na\r\n"] * 500, limit=200_000, closed=False)
     assert isinstance(padded.error, BrokenProtocol)
 
