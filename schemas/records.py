@@ -174,6 +174,8 @@ class Page(Record):
     """Status line and header lines, CRLF between them and after the last, as in a WARC response record."""
     body: bytes
     cut: Cut | None
+    body_at: str | None = None
+    """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
 
 
 class Document(Record):

@@ -65,8 +65,8 @@ class FetcherSettings(Group):
     """Slower bodies are cut, once :attr:`rate_grace` has passed."""
     rate_grace: timedelta = Field(default=timedelta(seconds=10), ge=timedelta(0))
 
-    max_body_kib: int = Field(default=10 * 1_024, ge=1, le=10 * 1_024)
-    """Of a body on the wire; longer ones are cut. The bound is what a record of ``pages`` can hold."""
+    max_body_kib: int = Field(default=10 * 1_024, ge=1, le=64 * 1_024)
+    """Of a body on the wire; longer ones are cut. What a record of ``pages`` cannot hold goes to the spool."""
     max_head_kib: int = Field(default=64, ge=1, le=256)
     media_types: tuple[str, ...] = STORED_MEDIA_TYPES
     """What is stored, ``*`` standing for anything; other declared types are skipped, undeclared ones are sniffed."""

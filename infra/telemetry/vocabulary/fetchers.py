@@ -136,6 +136,21 @@ class PageRefused(Event):
     error: str
 
 
+_SPOOLED = Counter("odradek_spooled_pages_total", "Pages whose body no Kafka record can hold: it lies in the spool.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpooled(Event):
+    """Kafka refuses the page; it goes on with its body by reference."""
+
+    name: ClassVar[str] = "page spooled"
+    url: str
+    body_bytes: int
+
+    def measure(self) -> None:
+        _SPOOLED.inc()
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionsChanged(Event):
     """The group gave this worker partitions, or took some away."""
