@@ -63,11 +63,14 @@ async def addresses_of(name: str, resolver: Resolver, allowed: Sequence[Network]
 
 
 def in_turn(addresses: Sequence[str]) -> list[str]:
-    """IPv6 first, then the families in turn (RFC 8305, 4)."""
-    six = [address for address in addresses if ":" in address]
-    four = [address for address in addresses if ":" not in address]
-    mixed = [address for pair in zip(six, four, strict=False) for address in pair]
-    return mixed + six[len(four) :] + four[len(six) :]
+    """The families in turn, beginning with that of the first (RFC 8305, 4).
+
+    Resolvers sort by what can be reached from here (RFC 6724): where there is no IPv6, IPv4 comes first.
+    """
+    first = [address for address in addresses if (":" in address) is (":" in addresses[0])]
+    second = [address for address in addresses if (":" in address) is not (":" in addresses[0])]
+    mixed = [address for pair in zip(first, second, strict=False) for address in pair]
+    return mixed + first[len(second) :] + second[len(first) :]
 
 
 async def open_socket(addresses: Sequence[str], port: int, timeout_s: float) -> socket.socket:

@@ -1,7 +1,9 @@
 """Each end of an attempt has exactly one outcome."""
 
 import errno
+import re
 import ssl
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from fetchers.faults import BlockedAddress, BrokenProtocol, ConnectFault, Disconnected, DnsFault, Late, NoSuchHost
 from fetchers.verdicts import describe, of_exception, of_status
-from schemas.outcomes import Outcome
+from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome, Retry
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,20 @@ def test_any_status_has_an_outcome(status: int, conditional: bool) -> None:
 def test_an_exception_has_its_outcome(error: Exception, outcome: Outcome) -> None:
     """Every class that comes over the border maps by one table; what lacks on our side is not the host's fault."""
     assert of_exception(error) is outcome
+
+
+def test_the_documented_table_is_the_table_in_force() -> None:
+    """What becomes of the URL and of the host, outcome by outcome, as the manual says."""
+    manual = (Path(__file__).parents[3] / "docs" / "fetchers.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", manual, re.MULTILINE)
+    told = {
+        name: (Retry.LATER if url.startswith("later") else Retry.NEVER, effect)
+        for name, url, host in rows
+        if name in set(Outcome)
+        for effect in HostEffect
+        if host.startswith({"none": "-", "slow_down": "slows down", "trouble": "trouble"}[effect])
+    }
+    assert told == {outcome.value: tuple(consequence) for outcome, consequence in CONSEQUENCES.items()}
 
 
 def test_an_error_is_told_without_secrets_or_surrogates() -> None:
