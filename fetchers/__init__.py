@@ -8,9 +8,13 @@ The life of one request, which is a record of ``urls``::
     hosts             it waits for its host's turn; after a handover one delay of the host longer, for the former
          │            owner may have sent it already
     targets           is it a canonical URL, is its name or port blocked?
-    connections       a kept connection or a new one: resolver, then each address is judged (addresses) as it is dialled
-    fetcher           GET, header, then the body (body) within bounds of size, time and rate; nothing is decoded
-         │            (only of a robots.txt: codings), nothing followed: a redirect is a result (location)
+    headers           the request as it goes out; cookies, where they are kept
+    connections       a kept connection (idle) or a new one: resolver, lookups, then each address is judged (addresses)
+         │            where it is dialled (dialler)
+         │            or through a proxy (routes, proxies, tunnels)
+    connection        GET, then whatever comes, within bounds of time and rate
+    answers           header (heads) and body (chunks) as a browser would read them, within bounds of size; nothing is
+         │            decoded (only of a robots.txt: codings), nothing followed: a redirect is a result (location)
     verdicts, media   one outcome of a closed set; is the body worth a page?
     attempt           the page and the fetch, both with the same fetch id
          │

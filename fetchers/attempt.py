@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from fetchers.dialler import Dial
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch, Kind, Page, Request
 
@@ -38,8 +39,12 @@ class Attempt:
     etag: str | None = None
     last_modified: str | None = None
     remote_address: str | None = None
+    protocol: str | None = None
+    tls: str | None = None
+    proxy: str | None = None
     dns_ms: float | None = None
     connect_ms: float | None = None
+    tls_ms: float | None = None
     first_byte_ms: float | None = None
     total_ms: float = 0.0
 
@@ -48,6 +53,15 @@ class Attempt:
         self.outcome, self.error = outcome, error
         self.body = b""
         self.cut = None
+
+    def note(self, dial: Dial) -> None:
+        """Note what happened below the request."""
+        self.remote_address = dial.facts.address
+        self.tls = dial.facts.tls
+        self.proxy = dial.facts.proxy
+        self.dns_ms = _ms(dial.dns_s)
+        self.connect_ms = _ms(dial.connect_s)
+        self.tls_ms = _ms(dial.tls_s)
 
     def records(self, request: Request, worker: str) -> tuple[Page | None, Fetch]:
         """The page, where there is one, and the fetch; both carry the same new ``fetch_id``."""
@@ -93,6 +107,7 @@ class Attempt:
             started_at=self.started_at,
             dns_ms=self.dns_ms,
             connect_ms=self.connect_ms,
+            tls_ms=self.tls_ms,
             first_byte_ms=self.first_byte_ms,
             total_ms=self.total_ms,
             body_bytes=self.body_bytes,
@@ -103,7 +118,14 @@ class Attempt:
             etag=self.etag,
             last_modified=self.last_modified,
             remote_address=self.remote_address,
+            protocol=self.protocol,
+            tls=self.tls,
+            proxy=self.proxy,
             robots=request.robots,
             worker=worker,
             body=self.body if is_rules else None,
         )
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1_000

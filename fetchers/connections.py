@@ -1,165 +1,193 @@
-"""The one door to the web: every socket that a fetcher opens is opened here, and checked here."""
+"""The one door to the web: three tiers of connections behind one question.
+
+- *Persistent*: kept open after an answer for the next request to the same origin, up to a limit in all and for a host.
+- *Temporary*: for what comes beyond that limit; closed after its answer.
+- *Standby*: for hosts whose name or address is in trouble: a second resolver, all addresses raced against each other,
+  more time. Its limit is small and of its own: whoever finds it full fails at once, so trouble holds up nobody else.
+"""
 
 import asyncio
-import errno
-import socket
 import ssl
 import time
-from functools import partial
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from functools import lru_cache
 
-from aiohttp import ClientResponse, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
-from aiohttp.client_proto import ResponseHandler
-from yarl import URL
+from fetchers.answers import Answer, Judge
+from fetchers.connection import Connection, Patience
+from fetchers.dialler import Dial, Place, addresses_of, connect
+from fetchers.faults import BlockedAddress, Disconnected, DnsFault, Fault, Late, NoSuchHost, ProxyFault
+from fetchers.idle import IdleConnections
+from fetchers.lookups import Dns, SystemLookup
+from fetchers.proxies import Proxy
+from fetchers.resolver import Lookup, Resolver
+from fetchers.routes import Routes
+from infra.settings import FetcherSettings
+from infra.telemetry.event import emit
+from infra.telemetry.vocabulary.fetchers import ConnectionOpened
+from schemas.url import Url
 
-from fetchers.addresses import refusal
-from fetchers.protocol import MendedResponseHandler
-from fetchers.resolver import DIAL, Dial, Resolver
-from infra.settings import Settings
-
-if TYPE_CHECKING:
-    from aiohttp import ClientRequest
-    from aiohttp.connector import AddrInfoType, Connection
-    from aiohttp.tracing import Trace
-
-ACCEPT = "text/html,application/xhtml+xml;q=0.9,application/xml;q=0.8,*/*;q=0.5"
-ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-"""What the cleaners can undo within bounds, and nothing else."""
-
-_MAX_HEADER_LINE_BYTES = 64 * 1024
-_MAX_HEADER_LINES = 512
+_SWEEP_S = 5.0
 
 
-class BlockedAddress(OSError):
-    """The name leads to an address that must not be dialled."""
+class Tier(StrEnum):
+    """How a connection is used."""
+
+    PERSISTENT = "persistent"
+    TEMPORARY = "temporary"
+    STANDBY = "standby"
 
 
 class Connections:
-    """Keep-alive connections up to a limit; beyond it a connection serves one request. TLS is always verified."""
+    """Opens, keeps and closes the connections of one process. TLS is verified but for hosts that are named."""
 
-    def __init__(self, settings: Settings, resolver: Resolver | None = None) -> None:
-        wanted = settings.fetchers
-        self._connector = _Connector(settings, resolver or Resolver(wanted))
-        self._session = ClientSession(
-            connector=self._connector,
-            auto_decompress=False,
-            cookie_jar=DummyCookieJar(),
-            trust_env=False,
-            max_line_size=_MAX_HEADER_LINE_BYTES,
-            max_field_size=_MAX_HEADER_LINE_BYTES,
-            max_headers=_MAX_HEADER_LINES,
-            # The caller keeps the time; a timer of its own here would only cost.
-            timeout=ClientTimeout(
-                total=None, connect=None, sock_read=None, sock_connect=wanted.connect_timeout.total_seconds()
-            ),
-            headers={
-                "User-Agent": settings.identity.user_agent,
-                "Accept": ACCEPT,
-                "Accept-Encoding": ACCEPT_ENCODING,
-            },
-        )
+    def __init__(self, settings: FetcherSettings, lookup: Lookup | None = None, second: Lookup | None = None) -> None:
+        self._settings = settings
+        self._dns = Dns(settings.dns_servers) if lookup is None else None
+        system = SystemLookup(settings.dns_lookups)
+        self._resolver = Resolver(settings, lookup or self._dns or system)
+        self._second = Resolver(settings, second or lookup or system)
+        self._idle = IdleConnections(settings.idle_connections, settings.connections_per_host, settings.keep_alive)
+        self._first_s = settings.first_connect_timeout.total_seconds()
+        self._each_s = settings.connect_timeout.total_seconds()
+        self._tls = tls_context(verified=True)
+        self._unverified = tls_context(verified=False) if settings.insecure_hosts else self._tls
+        self._routes = Routes(settings, self._resolver, self._context)
+        self._busy = dict.fromkeys(Tier, 0)
+        self._sweeper: asyncio.TimerHandle | None = None
 
-    async def get(self, href: str, headers: dict[str, str], dial: Dial) -> ClientResponse:
-        """Send a GET for a canonical URL and return at the end of the response's header; ``dial`` is filled in.
+    async def ask(self, url: Url, request: bytes, judge: Judge, patience: Patience, dial: Dial) -> Answer:
+        """Send a request and return its answer, whole or not; ``dial`` is filled in.
 
-        The caller reads or closes the response. Raises what aiohttp raises; redirects are not followed.
+        Raises :class:`Fault`, :class:`OSError` or :class:`ssl.SSLError` when no connection could be made.
         """
-        DIAL.set(dial)
-        return await self._session.get(URL(href, encoded=True), headers=headers or None, allow_redirects=False)
+        proxy = await self._routes.choose(url.name, patience.head_s)
+        key = url.origin, proxy
+        kept = self._idle.take(key)
+        if kept is not None:
+            dial.reused = True
+            answer = Answer(judge, self._settings.max_head_kib * 1024)
+            await self._exchange(kept, Tier.PERSISTENT, key, (request, answer, patience))
+            dial.facts = kept.facts
+            # The server may close a kept connection at the moment we use it: it has not seen the request then.
+            if answer.first_s or answer.error is None or isinstance(answer.error, Late):
+                return answer
+            dial.reused = False
+        answer = Answer(judge, self._settings.max_head_kib * 1024)
+        tier, connection = await self._open(url, proxy, patience, dial)
+        dial.facts = connection.facts
+        await self._exchange(connection, tier, key, (request, answer, patience))
+        if proxy is not None:
+            self._judge(proxy, answer)
+        return answer
 
     def counts(self) -> dict[str, int]:
-        """Connections by what they do."""
-        return {"connections_busy": self._connector.busy, "connections_idle": self._connector.idle}
+        """Connections by what they do, and what the DNS cache was good for."""
+        busy = {f"connections_{tier}": count for tier, count in self._busy.items()}
+        return busy | {
+            "connections_idle": len(self._idle),
+            "proxies": len(self._routes.pool.proxies()),
+            "proxies_healthy": self._routes.pool.healthy(time.monotonic()),
+            "dns_hits": self._resolver.hits,
+            "dns_misses": self._resolver.misses,
+            "dns_failures": self._resolver.failures,
+        }
 
     async def close(self) -> None:
-        """Close them all."""
-        await self._session.close()
+        """Close what waits; what is under way is its asker's to cancel."""
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        self._idle.close()
+        await self._routes.close()
+        await self._resolver.close()
+        await self._second.close()
+        if self._dns is not None:
+            self._dns.close()
 
+    def _judge(self, proxy: Proxy, answer: Answer) -> None:
+        """What came through a new connection speaks for or against the proxy; that the host is slow does not."""
+        if answer.first_s:
+            self._routes.pool.succeeded(proxy)
+        elif isinstance(answer.error, Disconnected):
+            self._routes.failed(proxy, answer.error)
 
-class _Connector(TCPConnector):
-    def __init__(self, settings: Settings, resolver: Resolver) -> None:
-        wanted = settings.fetchers
-        super().__init__(
-            resolver=resolver,
-            ttl_dns_cache=int(wanted.dns_cache.total_seconds()),
-            dns_cache_max_size=wanted.dns_cache_size,
-            ssl=_tls(),
-            limit=0,
-            limit_per_host=wanted.connections_per_host,
-            keepalive_timeout=wanted.keep_alive.total_seconds(),
-            socket_factory=self._open_socket,
-        )
-        # aiohttp has no public way to choose the protocol of a connection.
-        handler: type[ResponseHandler] = MendedResponseHandler
-        self._factory = partial(handler, loop=self._loop)
-        self._allowed = wanted.allow_networks
-        self._idle_limit = wanted.idle_connections
-        self._alive: set[ResponseHandler] = set()
-        self.busy = 0
-
-    @property
-    def idle(self) -> int:
-        """Connections that wait for their next request."""
-        return len(self._alive) - self.busy
-
-    def _open_socket(self, info: "AddrInfoType") -> socket.socket:
-        """Every address that is dialled passes here, also those that never met a resolver."""
-        family, kind, protocol, _, where = info
-        address = str(where[0])
-        dial = DIAL.get()
-        reason = refusal(address, self._allowed)
-        if reason is not None:
-            dial.blocked.append(address)
-            raise BlockedAddress(errno.EACCES, f"{address} is blocked: {reason}")
-        dial.tried.append(address)
-        opened = socket.socket(family, kind, protocol)
-        # A request is one small segment: nothing to gain from waiting to fill it.
-        opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        return opened
-
-    async def connect(
-        self,
-        req: "ClientRequest",
-        traces: list["Trace"],
-        timeout: ClientTimeout,  # noqa: ASYNC109  # the signature is aiohttp's
-    ) -> "Connection":
-        """Take a connection from the pool or open one, and write down how it went."""
-        dial = DIAL.get()
-        began_s = time.monotonic()
-        connection = await super().connect(req, traces, timeout)
-        if dial.tried:
-            dial.connect_s = time.monotonic() - began_s - (dial.dns_s or 0.0)
-        if connection.transport is not None:
-            peer = connection.transport.get_extra_info("peername")
-            dial.remote_address = str(peer[0]) if peer else None
-        self.busy += 1
-        connection.add_callback(self._on_release)
-        protocol = connection.protocol
-        if protocol is not None:
-            self._follow(protocol)
-            if self.idle >= self._idle_limit:
-                protocol.force_close()
-        return connection
-
-    def _follow(self, protocol: ResponseHandler) -> None:
-        if protocol in self._alive or (closed := protocol.closed) is None:
+    async def _exchange(
+        self, connection: Connection, tier: Tier, key: tuple[str, Proxy | None], what: tuple[bytes, Answer, Patience]
+    ) -> None:
+        request, answer, patience = what
+        self._busy[tier] += 1
+        try:
+            await connection.exchange(request, answer, patience)
+        finally:
+            self._busy[tier] -= 1
+        if not answer.keep:
             return
-        self._alive.add(protocol)
+        if tier is not Tier.PERSISTENT or not self._idle.put(key, connection):
+            connection.close()
+        elif self._sweeper is None:
+            self._sweep()
 
-        def forget(future: "asyncio.Future[None]") -> None:
-            self._alive.discard(protocol)
-            # Looked at, so that asyncio does not report it as overlooked.
-            _ = future.cancelled() or future.exception()
+    async def _open(self, url: Url, proxy: Proxy | None, patience: Patience, dial: Dial) -> tuple[Tier, Connection]:
+        began_s = time.monotonic()
+        try:
+            async with asyncio.timeout(max(0.0, patience.head_s - began_s)):
+                place = Place(url.name, url.port, self._context(url.name) if url.scheme == "https" else None)
+                if proxy is None:
+                    tier, connection = await self._dial(place, dial)
+                else:
+                    tier = self._tier()
+                    connection = await self._routes.connect(proxy, place, self._each_s, dial)
+        except TimeoutError as error:
+            if proxy is None:
+                raise Late("no connection in time") from None
+            self._routes.failed(proxy, error)
+            raise ProxyFault(f"no connection through {proxy} in time") from None
+        emit(ConnectionOpened(tier, dial.dns_s, dial.connect_s, dial.tls_s))
+        return tier, connection
 
-        closed.add_done_callback(forget)
+    def _tier(self) -> Tier:
+        return Tier.TEMPORARY if self._idle.is_full else Tier.PERSISTENT
 
-    def _on_release(self) -> None:
-        self.busy -= 1
+    async def _dial(self, place: Place, dial: Dial) -> tuple[Tier, Connection]:
+        """The first address at first; where that is in trouble, all that is left of them, on standby."""
+        addresses: list[str] = []
+        try:
+            addresses = await addresses_of(place.name, self._resolver, self._settings.allow_networks, dial)
+            return self._tier(), await connect(place, addresses[:1], self._first_s, dial)
+        except (BlockedAddress, NoSuchHost, ssl.SSLError):
+            raise
+        except (Fault, OSError) as error:
+            # Who has refused will refuse again; who was only slow may answer with more time.
+            left = addresses if isinstance(error, Late) else addresses[1:]
+            if not left and not isinstance(error, DnsFault):
+                raise
+            if self._busy[Tier.STANDBY] >= self._settings.standby_connections:
+                raise
+            return Tier.STANDBY, await self._on_standby(place, left, dial)
+
+    async def _on_standby(self, place: Place, addresses: list[str], dial: Dial) -> Connection:
+        self._busy[Tier.STANDBY] += 1
+        try:
+            if not addresses:
+                addresses = await addresses_of(place.name, self._second, self._settings.allow_networks, dial)
+            return await connect(place, addresses, self._each_s, dial)
+        finally:
+            self._busy[Tier.STANDBY] -= 1
+
+    def _context(self, name: str) -> ssl.SSLContext:
+        return self._unverified if name in self._settings.insecure_hosts else self._tls
+
+    def _sweep(self) -> None:
+        self._idle.expire()
+        self._sweeper = asyncio.get_running_loop().call_later(_SWEEP_S, self._sweep) if len(self._idle) else None
 
 
-def _tls() -> ssl.SSLContext:
-    """Verified against the system's authorities, TLS 1.2 or newer, HTTP/1.1 only."""
+@lru_cache(maxsize=2)
+def tls_context(*, verified: bool) -> ssl.SSLContext:
+    """TLS 1.2 or newer, HTTP/1.1 only, checked against the system's authorities unless told otherwise; one for all."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    if not verified:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     return context

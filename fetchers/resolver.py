@@ -1,141 +1,108 @@
-"""From names to addresses: a fixed table first, then the system's resolver in threads of its own."""
+"""From names to addresses: a fixed table, what is remembered, then DNS; slow names delay no others."""
 
 import asyncio
-import socket
-import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-
+from fetchers.faults import DnsFault, Fault
+from fetchers.names import of_name
 from infra.settings import FetcherSettings
+from schemas.url import registrable_domain
 
-_NUMERIC = socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
-_NEGATIVE_CACHE_SIZE = 1_000
 
-Lookup = Callable[[str, int, int], list[tuple[Any, ...]]]
-"""``(name, port, family)`` to what :func:`socket.getaddrinfo` returns."""
+class Addresses(NamedTuple):
+    """What DNS says of a name."""
+
+    found: tuple[str, ...]
+    ttl: timedelta
+
+
+Lookup = Callable[[str], Awaitable[Addresses]]
+"""Asks for a name. Raises :class:`~fetchers.faults.NoSuchHost` or :class:`~fetchers.faults.DnsFault`."""
 
 
 @dataclass(slots=True)
-class Dial:
-    """What happened below one request; filled in by whoever does it. Durations in seconds."""
-
-    dns_s: float | None = None
-    connect_s: float | None = None
-    tried: list[str] = field(default_factory=list)
-    blocked: list[str] = field(default_factory=list)
-    remote_address: str | None = None
+class _Domain:
+    slots: asyncio.Semaphore
+    users: int = 0
 
 
-DIAL: ContextVar[Dial] = ContextVar("dial")
-"""Of the request that the current task makes."""
+class Resolver:
+    """Bounded in time, in memory, and in questions about one domain at a time; equal questions are asked once."""
 
-
-def system_lookup(name: str, port: int, family: int) -> list[tuple[Any, ...]]:
-    """Ask the system, for TCP."""
-    return socket.getaddrinfo(name, port, family=family, type=socket.SOCK_STREAM)
-
-
-class Resolver(AbstractResolver):
-    """Bounded in threads, time and memory. aiohttp caches what it answers; failures are remembered here."""
-
-    def __init__(self, settings: FetcherSettings, lookup: Lookup = system_lookup) -> None:
+    def __init__(self, settings: FetcherSettings, lookup: Lookup) -> None:
         self._fixed = settings.resolve
         self._timeout_s = settings.dns_timeout.total_seconds()
+        self._longest_s = settings.dns_cache.total_seconds()
+        self._shortest_s = min(settings.dns_cache_shortest.total_seconds(), self._longest_s)
         self._negative_s = settings.dns_negative_cache.total_seconds()
+        self._cache_size = settings.dns_cache_size
+        self._per_domain = settings.dns_per_domain
         self._lookup = lookup
-        self._slots = asyncio.Semaphore(settings.dns_lookups)
-        self._failures: dict[str, tuple[float, OSError]] = {}
+        self._known: OrderedDict[str, tuple[float, tuple[str, ...] | Fault]] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[tuple[str, ...]]] = {}
+        self._domains: dict[str, _Domain] = {}
+        self.hits = self.misses = self.failures = 0
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
-        """Addresses of ``host``. Raises :class:`OSError` (``gaierror``), also when there is no answer in time."""
-        address = fixed_address(self._fixed, host)
+    async def resolve(self, name: str) -> tuple[str, ...]:
+        """The addresses of ``name``, at least one. Raises a :class:`Fault`, also when there is no answer in time."""
+        address = of_name(self._fixed, name)
         if address is not None:
-            return [_result(host, address, port)]
-        self._raise_known_failure(host)
-        began_s = time.monotonic()
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                found = await self._ask(host, port, family)
-        except TimeoutError:
-            raise self._remember(host, socket.gaierror(socket.EAI_AGAIN, "no answer in time")) from None
-        except OSError as error:
-            raise self._remember(host, error) from None
-        if (dial := DIAL.get(None)) is not None:
-            dial.dns_s = time.monotonic() - began_s
-        return [_result(host, str(info[4][0]), port) for info in found]
+            return (address,)
+        known = self._known.get(name)
+        if known is not None and time.monotonic() < known[0]:
+            self.hits += 1
+            self._known.move_to_end(name)
+            if isinstance(known[1], Fault):
+                raise type(known[1])(*known[1].args)
+            return known[1]
+        task = self._asked.get(name)
+        if task is None:
+            self.misses += 1
+            task = self._asked[name] = asyncio.get_running_loop().create_task(self._ask(name))
+            task.add_done_callback(lambda done: self._on_answer(name, done))
+        # Others wait for the same answer: whoever gives up must not take it from them.
+        return await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Ask no more."""
+        for task in list(self._asked.values()):
+            task.cancel()
+        await asyncio.gather(*self._asked.values(), return_exceptions=True)
 
-    async def _ask(self, host: str, port: int, family: int) -> list[tuple[Any, ...]]:
-        """One lookup in a thread of its own. The slot is free when the thread has ended, not when we stop waiting.
+    def _on_answer(self, name: str, task: asyncio.Task[tuple[str, ...]]) -> None:
+        self._asked.pop(name, None)
+        if not task.cancelled() and task.exception() is not None:
+            self.failures += 1
 
-        Daemon threads, because a resolver that hangs would hold back the end of the process.
-        """
-        await self._slots.acquire()
-        loop = asyncio.get_running_loop()
-        answer: asyncio.Future[list[tuple[Any, ...]]] = loop.create_future()
+    async def _ask(self, name: str) -> tuple[str, ...]:
+        label = registrable_domain(name)
+        domain = self._domains.setdefault(label, _Domain(asyncio.Semaphore(self._per_domain)))
+        domain.users += 1
+        try:
+            async with asyncio.timeout(self._timeout_s), domain.slots:
+                answer = await self._lookup(name)
+        except TimeoutError:
+            self._remember(name, self._negative_s, DnsFault("no answer in time"))
+            raise DnsFault("no answer in time") from None
+        except Fault as error:
+            self._remember(name, self._negative_s, type(error)(*error.args))
+            raise
+        finally:
+            domain.users -= 1
+            if not domain.users:
+                del self._domains[label]
+        self._remember(name, min(max(answer.ttl.total_seconds(), self._shortest_s), self._longest_s), answer.found)
+        return answer.found
 
-        def end(found: list[tuple[Any, ...]] | None, error: Exception | None) -> None:
-            self._slots.release()
-            if answer.done():
-                return
-            if error is not None:
-                answer.set_exception(error)
-            else:
-                answer.set_result(found or [])
-
-        def work() -> None:
-            found: list[tuple[Any, ...]] | None = None
-            failure: Exception | None = None
-            try:
-                found = self._lookup(host, port, family)
-            except Exception as error:
-                failure = error
-            with suppress(RuntimeError):  # the loop is gone: nobody waits for the answer
-                loop.call_soon_threadsafe(end, found, failure)
-
-        threading.Thread(target=work, name="dns", daemon=True).start()
-        return await answer
-
-    def _raise_known_failure(self, host: str) -> None:
-        known = self._failures.get(host)
-        if known is None:
+    def _remember(self, name: str, for_s: float, what: tuple[str, ...] | Fault) -> None:
+        if for_s <= 0:
             return
-        until_s, error = known
-        if time.monotonic() < until_s:
-            raise error
-        del self._failures[host]
-
-    def _remember(self, host: str, error: OSError) -> OSError:
-        if len(self._failures) >= _NEGATIVE_CACHE_SIZE:
-            del self._failures[next(iter(self._failures))]
-        self._failures[host] = time.monotonic() + self._negative_s, error
-        return error
-
-
-def fixed_address(table: Mapping[str, str], name: str) -> str | None:
-    """The address of ``name`` in a table of exact names and ``*.suffix`` patterns; the longest pattern wins."""
-    if not table:
-        return None
-    if name in table:
-        return table[name]
-    rest = name
-    while rest:
-        _, _, rest = rest.partition(".")
-        if rest and (address := table.get(f"*.{rest}")) is not None:
-            return address
-    return None
-
-
-def _result(host: str, address: str, port: int) -> ResolveResult:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    return ResolveResult(hostname=host, host=address, port=port, family=family, proto=0, flags=_NUMERIC)
+        self._known[name] = time.monotonic() + for_s, what
+        self._known.move_to_end(name)
+        if len(self._known) > self._cache_size:
+            self._known.popitem(last=False)

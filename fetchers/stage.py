@@ -13,6 +13,7 @@ from infra.kafka.intake import Intake, IntakeLimits, Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
 from infra.kafka.topics import TopicName
+from infra.spool import Spool
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.fetchers import PartitionsChanged
@@ -39,9 +40,13 @@ class Fetchers:
         """
         settings, worker_name = self._context.settings, self._context.worker
         producer = Producer(settings, worker_name)
-        connections = self._connections = Connections(settings)
-        fetcher = Fetcher(self._settings, connections, self._context.control.orders)
-        worker = self._worker = Worker(worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency))
+        spool = Spool(settings)
+        await asyncio.to_thread(spool.prune)
+        connections = self._connections = Connections(self._settings)
+        fetcher = Fetcher(settings, connections, self._context.control.orders)
+        worker = self._worker = Worker(
+            worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
+        )
         limits = IntakeLimits(self._settings.concurrency)
         intake = self._intake = Intake(settings, worker_name, GROUP, [TopicName.URLS], limits)
         try:

@@ -13,10 +13,11 @@ from infra.kafka.intake import Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
+from infra.spool import Spool
 from infra.telemetry import tracing
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, trace_of
-from infra.telemetry.vocabulary.fetchers import FetchesAborted, PageRefused, UrlFetched
+from infra.telemetry.vocabulary.fetchers import FetchesAborted, PageRefused, PageSpooled, UrlFetched
 from infra.telemetry.vocabulary.running import BatchRetried, DeadLettered
 from schemas.outcomes import Outcome
 from schemas.records import Fetch, Page, Request
@@ -29,11 +30,12 @@ _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 class Worker:
     """Works on records, each in a task of its own; their number is bounded by whoever hands them in."""
 
-    def __init__(self, name: str, fetcher: Fetcher, producer: Producer, hosts: HostTurns) -> None:
+    def __init__(self, name: str, fetcher: Fetcher, producer: Producer, hosts: HostTurns, spool: Spool) -> None:
         self._name = name
         self._fetcher = fetcher
         self._producer = producer
         self._hosts = hosts
+        self._spool = spool
         self._tasks: dict[asyncio.Task[None], Received] = {}
         self._idle: set[asyncio.Task[None]] = set()
         self.broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -133,11 +135,23 @@ class Worker:
             try:
                 await self._deliver(Outbound(TopicName.PAGES, page.url_id, encode(page), [trace.header()]))
             except NeverValid as error:
-                emit(PageRefused(request.url, error.reason, str(error)), trace)
-                fetch = fetch.model_copy(update={"outcome": Outcome.SKIPPED, "error": str(error)})
-                page = None
+                page = await self._by_reference(page, error, trace)
+                if page is None:
+                    fetch = fetch.model_copy(update={"outcome": Outcome.SKIPPED, "error": str(error)})
         await self._deliver(Outbound(TopicName.FETCHES, key, encode(fetch), [trace.header()]))
         self._count(page, fetch, trace)
+
+    async def _by_reference(self, page: Page, why: NeverValid, trace: Trace) -> Page | None:
+        """Deliver a page that Kafka refuses without its body, which goes to the spool; ``None`` when that fails too."""
+        try:
+            reference = await asyncio.to_thread(self._spool.put, page.body)
+            small = page.model_copy(update={"body": b"", "body_at": reference})
+            await self._deliver(Outbound(TopicName.PAGES, page.url_id, encode(small), [trace.header()]))
+        except (NeverValid, OSError) as error:
+            emit(PageRefused(page.url, why.reason, f"{why}; {error}"), trace)
+            return None
+        emit(PageSpooled(page.url, len(page.body)), trace)
+        return small
 
     def _count(self, page: Page | None, fetch: Fetch, trace: Trace) -> None:
         self.pages += page is not None

@@ -66,11 +66,11 @@ def text_of(body: bytes) -> str:
 def verdict(fetch: Fetch, now_s: float) -> Rules | Wait:
     """What the outcome of fetching a robots.txt means: 2xx its rules, 4xx no rules, anything else wait.
 
-    A file that broke off is not had: what is missing may be what forbids. One that is longer than what has to be read
-    (RFC 9309, 2.5) is.
+    A file that broke off, on the wire or in its coding, is not had: what is missing may be what forbids. One that is
+    longer than what has to be read (RFC 9309, 2.5) is.
     """
     match fetch.outcome:
-        case Outcome.OK if fetch.cut in (Cut.TIME, Cut.DISCONNECT):
+        case Outcome.OK if fetch.cut not in (None, Cut.LENGTH):
             return Wait("cut")
         case Outcome.OK:
             return rules(text_of(fetch.body or b""), now_s)

@@ -15,11 +15,48 @@ action       subjects          effect
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from enum import StrEnum
 from functools import cached_property
 from typing import Literal
 
-from schemas.records import Action, Order, Subject
+from pydantic import Field
+
+from schemas.records import Record
+
+
+class Action(StrEnum):
+    """What an order asks for."""
+
+    PAUSE = "pause"
+    STOP = "stop"
+    BLOCK = "block"
+    DELAY = "delay"
+    BUDGET = "budget"
+    PRIORITY = "priority"
+
+
+class Subject(StrEnum):
+    """What an order is about."""
+
+    CRAWL = "crawl"
+    HOST = "host"
+    PATTERN = "pattern"
+
+
+class Order(Record):
+    """What an operator wants of a running crawl, kept in ``control`` until it is taken back."""
+
+    action: Action
+    subject: Subject
+    target: str = Field(min_length=1, max_length=2_000)
+    """Name of a crawl, canonical host, or a regular expression that is searched in canonical URLs."""
+    amount: float | None = None
+    """delay: seconds; budget: requests for pages; priority: -100 to 100, higher is sooner."""
+    reason: str | None = None
+    by: str
+    ordered_at: datetime
+
 
 SUBJECTS: Mapping[Action, frozenset[Subject]] = {
     Action.PAUSE: frozenset({Subject.CRAWL, Subject.HOST}),

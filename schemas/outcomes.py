@@ -18,6 +18,7 @@ class Outcome(StrEnum):
     NO_SUCH_HOST = "no_such_host"
     CONNECT_ERROR = "connect_error"
     TLS_ERROR = "tls_error"
+    PROXY_ERROR = "proxy_error"
     TIMEOUT = "timeout"
     DISCONNECT = "disconnect"
     PROTOCOL_ERROR = "protocol_error"
@@ -64,6 +65,7 @@ CONSEQUENCES: dict[Outcome, Consequence] = {
     Outcome.NO_SUCH_HOST: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.CONNECT_ERROR: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.TLS_ERROR: Consequence(Retry.NEVER, HostEffect.NONE),
+    Outcome.PROXY_ERROR: Consequence(Retry.LATER, HostEffect.NONE),
     Outcome.TIMEOUT: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.DISCONNECT: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.PROTOCOL_ERROR: Consequence(Retry.NEVER, HostEffect.NONE),

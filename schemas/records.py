@@ -45,6 +45,8 @@ class Cut(StrEnum):
     LENGTH = "length"
     TIME = "time"
     DISCONNECT = "disconnect"
+    DECODE = "decode"
+    """Its content coding breaks off, or cannot be undone: only where it was undone, in a robots.txt."""
 
 
 class Seed(Record):
@@ -71,39 +73,6 @@ class Crawl(Record):
     weight: int = Field(default=1, ge=1, le=1_000)
     """Its share of a host that several crawls want pages of."""
     created_at: datetime
-
-
-class Action(StrEnum):
-    """What an order asks for."""
-
-    PAUSE = "pause"
-    STOP = "stop"
-    BLOCK = "block"
-    DELAY = "delay"
-    BUDGET = "budget"
-    PRIORITY = "priority"
-
-
-class Subject(StrEnum):
-    """What an order is about."""
-
-    CRAWL = "crawl"
-    HOST = "host"
-    PATTERN = "pattern"
-
-
-class Order(Record):
-    """What an operator wants of a running crawl, kept in ``control`` until it is taken back."""
-
-    action: Action
-    subject: Subject
-    target: str = Field(min_length=1, max_length=2_000)
-    """Name of a crawl, canonical host, or a regular expression that is searched in canonical URLs."""
-    amount: float | None = None
-    """delay: seconds; budget: requests for pages; priority: -100 to 100, higher is sooner."""
-    reason: str | None = None
-    by: str
-    ordered_at: datetime
 
 
 class Links(Record):
@@ -164,7 +133,8 @@ class Fetch(Record):
     started_at: datetime
     dns_ms: float | None
     connect_ms: float | None
-    """Transport and TLS together."""
+    """Of the transport alone."""
+    tls_ms: float | None = None
     first_byte_ms: float | None
     total_ms: float
     body_bytes: int
@@ -176,6 +146,12 @@ class Fetch(Record):
     etag: str | None
     last_modified: str | None
     remote_address: str | None
+    protocol: str | None = None
+    """As the server names it: ``HTTP/1.1``."""
+    tls: str | None = None
+    """Version and cipher suite."""
+    proxy: str | None = None
+    """Through which it went, without credentials; then :attr:`remote_address` is the proxy's."""
     robots: str | None
     worker: str
     body: bytes | None = None
@@ -200,6 +176,8 @@ class Page(Record):
     """Status line and header lines, CRLF between them and after the last, as in a WARC response record."""
     body: bytes
     cut: Cut | None
+    body_at: str | None = None
+    """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
 
 
 class Document(Record):

@@ -16,6 +16,7 @@ from fastavro.schema import fingerprint, load_schema, to_parsing_canonical_form
 from pydantic import ValidationError
 
 from schemas import records
+from schemas.orders import Order
 from schemas.records import Record
 
 MARKER = b"\xc3\x01"
@@ -26,7 +27,7 @@ R = TypeVar("R", bound=Record)
 CONTRACTS: dict[type[Record], str] = {
     records.Seed: "seed",
     records.Crawl: "crawl",
-    records.Order: "order",
+    Order: "order",
     records.Links: "links",
     records.Request: "request",
     records.Fetch: "fetch",

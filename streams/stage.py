@@ -11,6 +11,7 @@ from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Headers, Outbound, Producer
 from infra.kafka.topics import TopicName
+from infra.spool import Spool
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, read, trace_of
@@ -33,6 +34,7 @@ class Streams:
 
     def __init__(self, context: Context) -> None:
         self._control = context.control
+        self._spool = Spool(context.settings)
         self._token = context.settings.identity.robots_token
         self._producer = Producer(context.settings, f"{context.worker}-producer")
         settings = context.settings.streams
@@ -95,8 +97,14 @@ class Streams:
         for record in batch:
             try:
                 page = decode(Page, record.value)
+                if page.body_at is not None:
+                    body = await asyncio.to_thread(self._spool.get, page.body_at)
+                    page = page.model_copy(update={"body": body})
             except Undecodable as error:
                 unusable.append((record, NeverValid("bad_page", str(error))))
+                continue
+            except NeverValid as error:
+                unusable.append((record, error))
                 continue
             await self._clean(page, read(record.headers), delivery)
             if delivery.size_bytes > DELIVERY_BYTES:

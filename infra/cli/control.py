@@ -17,8 +17,7 @@ from infra.kafka.admin import Topics
 from infra.kafka.control import Control, order_record, withdrawal
 from infra.kafka.producer import Outbound, Producer
 from infra.settings import Settings, load
-from schemas.orders import fault, key
-from schemas.records import Action, Order, Subject
+from schemas.orders import Action, Order, Subject, fault, key
 from schemas.url import InvalidUrl, canonicalize
 
 control = typer.Typer(

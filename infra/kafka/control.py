@@ -12,8 +12,8 @@ from infra.kafka.clients import consumer_config
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
-from schemas.orders import Orders, key
-from schemas.records import Crawl, Order
+from schemas.orders import Order, Orders, key
+from schemas.records import Crawl
 from schemas.wire import Undecodable, decode, encode
 
 _CRAWL = "crawl/"

@@ -6,6 +6,8 @@ from ipaddress import IPv4Network, IPv6Network, ip_address
 from pydantic import Field, field_validator
 
 from infra.settings.group import Group
+from infra.settings.headers import HeaderSettings
+from infra.settings.proxies import ProxySettings
 
 STORED_MEDIA_TYPES = (
     "text/html",
@@ -63,8 +65,8 @@ class FetcherSettings(Group):
     """Slower bodies are cut, once :attr:`rate_grace` has passed."""
     rate_grace: timedelta = Field(default=timedelta(seconds=10), ge=timedelta(0))
 
-    max_body_kib: int = Field(default=10 * 1_024, ge=1, le=10 * 1_024)
-    """Of a body on the wire; longer ones are cut. The bound is what a record of ``pages`` can hold."""
+    max_body_kib: int = Field(default=10 * 1_024, ge=1, le=64 * 1_024)
+    """Of a body on the wire; longer ones are cut. What a record of ``pages`` cannot hold goes to the spool."""
     max_head_kib: int = Field(default=64, ge=1, le=256)
     media_types: tuple[str, ...] = STORED_MEDIA_TYPES
     """What is stored, ``*`` standing for anything; other declared types are skipped, undeclared ones are sniffed."""
@@ -77,14 +79,34 @@ class FetcherSettings(Group):
     """Addresses of names before any DNS: exact names or ``*.suffix``; the address check still holds."""
 
     idle_connections: int = Field(default=100, ge=0)
-    """Kept open for the next request to the same host; beyond it a connection is closed after use."""
+    """The persistent tier: kept open for the next request to the same host; beyond it a connection is temporary, and
+    closed after use."""
     connections_per_host: int = Field(default=10, ge=1)
+    """Kept of one host."""
     keep_alive: timedelta = Field(default=timedelta(seconds=90), ge=timedelta(0))
+    standby_connections: int = Field(default=32, ge=0, le=10_000)
+    """The standby tier: hosts whose name or address is in trouble get a second resolver, every address and more time,
+    so many at once; others in trouble fail at once, so that they hold nothing up."""
+    first_connect_timeout: timedelta = Field(default=timedelta(seconds=3), gt=timedelta(0))
+    """Of the first address, before the standby tier takes over; :attr:`connect_timeout` is for each address there."""
+
+    dns_servers: tuple[str, ...] = ()
+    """Addresses of name servers, with a port if need be; none means those of the system."""
     dns_lookups: int = Field(default=32, ge=1, le=1_000)
-    """At a time."""
-    dns_cache: timedelta = timedelta(seconds=60)
+    """At a time by the second resolver, the system's."""
+    dns_per_domain: int = Field(default=8, ge=1)
+    """Names of one registrable domain that are looked up at a time: a slow domain delays only itself."""
+    dns_cache: timedelta = timedelta(minutes=10)
+    """An answer holds for its TTL, but no longer than this and no shorter than :attr:`dns_cache_shortest`."""
+    dns_cache_shortest: timedelta = timedelta(seconds=5)
     dns_cache_size: int = Field(default=10_000, ge=1)
     dns_negative_cache: timedelta = timedelta(seconds=10)
+
+    insecure_hosts: frozenset[str] = frozenset()
+    """Hosts whose certificate is not checked, by name; every other's is."""
+
+    proxies: ProxySettings = ProxySettings()
+    headers: HeaderSettings = HeaderSettings()
 
     @field_validator("resolve")
     @classmethod

@@ -77,11 +77,11 @@ FETCHES = Table(
     (
         *map(_field, ("crawl", "host", "url", "fetch_id", "kind", "lease", "parent", "outcome", "error", "cut")),
         *map(_field, ("content_type", "redirect_to", "retry_after", "etag", "last_modified", "remote_address")),
-        *map(_field, ("robots", "worker")),
+        *map(_field, ("protocol", "tls", "proxy", "robots", "worker")),
         _digest("url_id"),
         _time("started_at"),
         *(_field(name, INT) for name in ("visit", "attempt", "depth", "hops", "status")),
-        *(_field(name, DOUBLE) for name in ("dns_ms", "connect_ms", "first_byte_ms", "total_ms")),
+        *(_field(name, DOUBLE) for name in ("dns_ms", "connect_ms", "tls_ms", "first_byte_ms", "total_ms")),
         _field("body_bytes", LONG),
     ),
     "started_at",

@@ -26,6 +26,9 @@ from schemas.records import DeadLetter, Fetch, Kind, Page, Request
 from schemas.url import url_id
 from schemas.wire import decode, encode
 
+LARGE = b"<p>" + os.urandom(11_600_000)
+"""Of a page that no record can hold."""
+
 
 @dataclass
 class Site:
@@ -41,6 +44,8 @@ class Site:
             await asyncio.wait_for(self.slow.wait(), 60)
         if request.path == "/moved":
             return web.Response(status=302, headers={"Location": "/page"})
+        if request.path == "/large":
+            return web.Response(body=LARGE, content_type="text/html")
         return web.Response(text=f"<title>{request.path}</title>", content_type="text/html")
 
 

@@ -11,11 +11,23 @@ import uvloop
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import FetcherSettings, Settings
+from infra.spool import Spool
 from infra.telemetry.tracing import trace_of
 from schemas.outcomes import Outcome
 from schemas.records import Fetch, Page, Request
 from schemas.wire import encode
-from tests.integration.fetchers_scene import Tap, asked, is_caught_up, lag, process, release, request, running, serving
+from tests.integration.fetchers_scene import (
+    LARGE,
+    Tap,
+    asked,
+    is_caught_up,
+    lag,
+    process,
+    release,
+    request,
+    running,
+    serving,
+)
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -60,6 +72,26 @@ def test_requests_become_pages_and_fetches(settings: Settings) -> None:
         trace_of(each.crawl, each.url_id, each.visit).trace_id for each in wanted
     }
     assert lag(settings) == 0
+
+
+def test_a_page_that_no_record_can_hold_goes_by_reference(settings: Settings) -> None:
+    """Its record names its body, which lies in the spool whole."""
+    crawl = f"c{uuid4().hex[:8]}"
+    pages = Tap(settings, TopicName.PAGES)
+    wide = settings.fetchers.model_copy(update={"max_body_kib": 20 * 1024})
+    large = settings.model_copy(update={"fetchers": wide})
+
+    async def scenario() -> None:
+        async with serving() as site, running(large):
+            wanted = [request(f"http://large.fetchers.test:{site.port}/large", crawl)]
+            await asyncio.to_thread(release, settings, wanted)
+            await asyncio.to_thread(pages.read, crawl, 1)
+
+    uvloop.run(scenario())
+    (page,) = pages.found
+    assert isinstance(page, Page)
+    assert (page.body, page.cut) == (b"", None)
+    assert Spool(large).get(page.body_at or "") == LARGE
 
 
 def test_a_kill_in_mid_fetch_loses_nothing(settings: Settings) -> None:

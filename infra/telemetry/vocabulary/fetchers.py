@@ -21,6 +21,86 @@ _PARTITIONS = Gauge("odradek_fetcher_partitions", "Partitions of urls that this 
 _ABORTED = Counter(
     "odradek_aborted_fetches_total", "Requests given up unfinished; another worker repeats them.", ["why"]
 )
+_OPENED = Counter("odradek_connections_opened_total", "Connections that were opened, by how they are used.", ["tier"])
+_OPENING = Histogram(
+    "odradek_connection_seconds",
+    "What opening a connection took, by step.",
+    ["step"],
+    buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3, 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionOpened(Event):
+    """A connection was opened; ``tier`` is ``persistent``, ``temporary`` or ``standby``."""
+
+    level: ClassVar[Level | None] = None
+    name: ClassVar[str] = "connection opened"
+    tier: str
+    dns_s: float | None
+    connect_s: float | None
+    tls_s: float | None
+
+    def measure(self) -> None:
+        _OPENED.labels(self.tier).inc()
+        for step, took_s in (("dns", self.dns_s), ("connect", self.connect_s), ("tls", self.tls_s)):
+            if took_s is not None:
+                _OPENING.labels(step).observe(took_s)
+
+
+_PROXY_FAILURES = Counter(
+    "odradek_proxy_failures_total", "Failures of proxies; resting after as many as are allowed.", ["rests"]
+)
+_PROXIES = Gauge("odradek_proxies", "Proxies of the pool, resting or not.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyFailed(Event):
+    """A proxy failed; ``rests`` when it is left alone for a while."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "proxy failed"
+    proxy: str
+    rests: bool
+    error: str
+
+    def measure(self) -> None:
+        _PROXY_FAILURES.labels(str(self.rests).lower()).inc()
+
+
+_BYPASSED = Counter("odradek_proxy_bypassed_total", "Requests that went without a proxy because none was fit.")
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyBypassed(Event):
+    """No proxy was fit, and the settings say to go without one then."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "proxy bypassed"
+    host: str
+
+    def measure(self) -> None:
+        _BYPASSED.inc()
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiesChanged(Event):
+    """The file of proxies was read."""
+
+    name: ClassVar[str] = "proxies changed"
+    count: int
+
+    def measure(self) -> None:
+        _PROXIES.set(self.count)
+
+
+@dataclass(frozen=True, slots=True)
+class ProxiesRefused(Event):
+    """The file of proxies cannot be read; those known before stay."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "proxies refused"
+    error: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +134,21 @@ class PageRefused(Event):
     url: str
     reason: str
     error: str
+
+
+_SPOOLED = Counter("odradek_spooled_pages_total", "Pages whose body no Kafka record can hold: it lies in the spool.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageSpooled(Event):
+    """Kafka refuses the page; it goes on with its body by reference."""
+
+    name: ClassVar[str] = "page spooled"
+    url: str
+    body_bytes: int
+
+    def measure(self) -> None:
+        _SPOOLED.inc()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,15 @@ import uvloop
 
 from fetchers.attempt import Attempt
 from fetchers.connections import Connections
+from fetchers.faults import NoSuchHost
 from fetchers.fetcher import Fetcher
-from fetchers.resolver import Lookup, Resolver, system_lookup
+from fetchers.resolver import Addresses, Lookup
 from infra.settings import FetcherSettings, Settings
 from schemas.records import Kind, Request
 from schemas.url import canonicalize, url_id
 
 T = TypeVar("T")
+BUSY = {"connections_persistent", "connections_temporary", "connections_standby"}
 Handler = Callable[[bytes, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -96,12 +98,20 @@ async def serving(handle: Handler) -> AsyncIterator[int]:
             task.cancel()
 
 
+async def no_dns(name: str) -> Addresses:
+    """A DNS without any names."""
+    raise NoSuchHost(name)
+
+
 @contextlib.asynccontextmanager
-async def fetching(configured: Settings, lookup: Lookup = system_lookup) -> AsyncIterator[Fetcher]:
-    """A fetcher with connections of its own; ``lookup`` stands for DNS."""
-    connections = Connections(configured, Resolver(configured.fetchers, lookup))
+async def fetching(
+    configured: Settings, lookup: Lookup = no_dns, second: Lookup | None = None
+) -> AsyncIterator[Fetcher]:
+    """A fetcher with connections of its own; ``lookup`` stands for DNS, ``second`` for the standby tier's."""
+    connections = Connections(configured.fetchers, lookup, second)
     try:
-        yield Fetcher(configured.fetchers, connections)
+        yield Fetcher(configured, connections)
+        assert not any(count for name, count in connections.counts().items() if name in BUSY), connections.counts()
     finally:
         await connections.close()
 

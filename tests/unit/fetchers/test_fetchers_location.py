@@ -27,13 +27,12 @@ BASE = "http://h.test/a/b?c"
 )
 def test_a_location_is_resolved_as_a_browser_does(location: bytes, target: str) -> None:
     """Relative ones join, bytes stay bytes, user info and fragments are dropped."""
-    assert redirect_target(BASE, location) == target
+    assert redirect_target(BASE, [location]) == target
 
 
 @pytest.mark.parametrize(
     "location",
     [
-        None,
         b"",
         b"http://",
         b"file:///etc/passwd",
@@ -43,17 +42,25 @@ def test_a_location_is_resolved_as_a_browser_does(location: bytes, target: str) 
         b"ftp://a/",
     ],
 )
-def test_a_location_that_names_nothing_is_an_error(location: bytes | None) -> None:
+def test_a_location_that_names_nothing_is_an_error(location: bytes) -> None:
     """It is said so, by the one exception that the fetcher knows."""
     with pytest.raises(InvalidUrl):
-        redirect_target(BASE, location)
+        redirect_target(BASE, [location])
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_give_a_canonical_url_or_the_one_error(location: bytes) -> None:
     """Whatever a server sends."""
     try:
-        target = redirect_target(BASE, location)
+        target = redirect_target(BASE, [location])
     except InvalidUrl:
         return
     assert canonicalize(target).href == target
+
+
+def test_a_redirect_to_several_places_or_none_is_an_error() -> None:
+    """The same place twice is one place; two places are nobody's redirect, nor is none."""
+    assert redirect_target(BASE, [b"/x", b"/x"]) == "http://h.test/x"
+    for locations in ([b"/x", b"/y"], []):
+        with pytest.raises(InvalidUrl):
+            redirect_target(BASE, locations)

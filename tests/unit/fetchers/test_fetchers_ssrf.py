@@ -1,14 +1,14 @@
 """No spelling of a URL, and no DNS answer, leads a fetcher to an address that it must not reach."""
 
 import json
-import socket
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fetchers.attempt import Attempt
-from fetchers.resolver import Lookup
+from fetchers.resolver import Addresses, Lookup
 from infra.settings import FetcherSettings, Settings
 from schemas.outcomes import Outcome
 from schemas.url import InvalidUrl, canonicalize
@@ -20,8 +20,8 @@ PUBLIC = ("8.8.8.8", "2606:4700::1111")
 def answering(*addresses: str) -> Lookup:
     """A DNS that gives every name these addresses."""
 
-    def lookup(_name: str, port: int, _family: int) -> list[tuple[Any, ...]]:
-        return [(socket.AF_INET6 if ":" in each else socket.AF_INET, 1, 6, "", (each, port)) for each in addresses]
+    async def lookup(_name: str) -> Addresses:
+        return Addresses(addresses, timedelta(seconds=60))
 
     return lookup
 
@@ -86,8 +86,8 @@ def test_an_answer_that_changes_between_two_requests_is_judged_each_time() -> No
     """DNS rebinding gains nothing: every connection is checked where it is dialled."""
     answers = iter(["127.0.0.1", "10.0.0.1"])
 
-    def lookup(name: str, port: int, family: int) -> list[tuple[Any, ...]]:
-        return answering(next(answers))(name, port, family)
+    async def lookup(name: str) -> Addresses:
+        return await answering(next(answers))(name)
 
     async def scenario() -> list[Outcome]:
         async with serving(sending(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")) as port:
@@ -104,7 +104,7 @@ def test_an_answer_that_changes_between_two_requests_is_judged_each_time() -> No
 def test_ports_and_names_of_services_are_not_dialled(url: str) -> None:
     """Ports and names on the block lists are refused before any lookup."""
 
-    def lookup(_name: str, _port: int, _family: int) -> list[tuple[Any, ...]]:
+    async def lookup(_name: str) -> Addresses:
         raise AssertionError
 
     assert fetch(url, lookup).outcome is Outcome.BLOCKED_ADDRESS

@@ -7,9 +7,8 @@ from pathlib import Path
 from frontier_scene import Scene
 
 from frontier.store import Store
-from schemas.orders import Orders
+from schemas.orders import Action, Order, Orders, Subject
 from schemas.outcomes import Outcome
-from schemas.records import Action, Order, Subject
 
 
 def order(scene: Scene, *orders: tuple[Action, str, float | None]) -> None:

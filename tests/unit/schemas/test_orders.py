@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.orders import Orders, fault, key
-from schemas.records import Action, Order, Subject
+from schemas.orders import Action, Order, Orders, Subject, fault, key
 from schemas.wire import decode, encode
 
 URL = "http://h.test/shop/1"

@@ -1,0 +1,72 @@
+"""Settings of what the fetchers send besides the URL."""
+
+import re
+from typing import Self
+
+from pydantic import Field, field_validator, model_validator
+
+from infra.settings.group import Group
+
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# What the client itself answers for: another value would break the exchange, or claim what cannot be decoded.
+_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"})
+_BRAND_VERSION = re.compile(r'"(?:Chromium|Google Chrome|Microsoft Edge)";v="(\d+)"')
+
+
+def checked(headers: dict[str, str]) -> dict[str, str]:
+    """The headers, if they can be sent: a line break in one would be a header of somebody else's choice."""
+    for name, value in headers.items():
+        if not _NAME.fullmatch(name) or name.lower() in _OURS:
+            raise ValueError(f"{name!r} is no header that can be set")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(f"the value of {name} is not printable ASCII")
+    return headers
+
+
+class Profile(Group):
+    """A set of headers that go together, as one browser on one machine sends them."""
+
+    user_agent: str = Field(min_length=1)
+    accept: str = "text/html,application/xhtml+xml;q=0.9,application/xml;q=0.8,*/*;q=0.5"
+    accept_language: str | None = None
+    more: dict[str, str] = {}
+    """In this order: client hints and the like."""
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """All of them, in the order in which they are sent."""
+        language = {"Accept-Language": self.accept_language} if self.accept_language else {}
+        return {"User-Agent": self.user_agent, "Accept": self.accept} | language | self.more
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        checked(self.headers)
+        hints = {name.lower(): value for name, value in self.more.items()}
+        versions = set(_BRAND_VERSION.findall(hints.get("sec-ch-ua", "")))
+        if versions and not any(re.search(rf"/{version}\b", self.user_agent) for version in versions):
+            raise ValueError("sec-ch-ua names another version than the user agent")
+        if "sec-ch-ua-mobile" in hints and (hints["sec-ch-ua-mobile"] == "?1") != ("Mobile" in self.user_agent):
+            raise ValueError("sec-ch-ua-mobile and the user agent disagree")
+        platform = hints.get("sec-ch-ua-platform", "").strip('"').replace("macOS", "Mac OS")
+        if platform and platform.split(" ")[0].lower() not in self.user_agent.lower():
+            raise ValueError("sec-ch-ua-platform and the user agent disagree")
+        return self
+
+
+class HeaderSettings(Group):
+    """Honest by default: who we are, and nothing else. robots.txt is asked by the identity's token in any case."""
+
+    profiles: tuple[Profile, ...] = ()
+    """Instead of our own name; each host gets the same one always."""
+    hosts: dict[str, dict[str, str]] = Field(default={}, repr=False)
+    """More headers for some hosts, by name or ``*.suffix``: the longest that fits. They may be secrets."""
+    cookies: bool = False
+    """Whether cookies are kept, for each crawl and site apart and in this process alone, and sent back."""
+    cookie_sites: int = Field(default=10_000, ge=1)
+    """Sites whose cookies are remembered; the one used longest ago goes first."""
+    cookies_per_site: int = Field(default=50, ge=1, le=1_000)
+
+    @field_validator("hosts")
+    @classmethod
+    def _can_be_sent(cls, hosts: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+        return {name.lower(): checked(headers) for name, headers in hosts.items()}
