@@ -102,9 +102,17 @@ class Frontier:
         self._producer.poll(timedelta(seconds=LONGEST_WAIT_S if is_full else 0))
         self._pay()
         self._look_after(time.monotonic())
-        rest_s = self._pace.rest_s(len(records)) - (time.monotonic() - started_s)
-        if records and rest_s > 0:
-            time.sleep(rest_s)
+        if records:
+            self._rest(started_s + self._pace.rest_s(len(records)))
+
+    def _rest(self, until_s: float) -> None:
+        """Read nothing for a while, so that the next batch is worth its requests; what arrives is noted at once.
+
+        A request that the broker has and that is not noted yet would be sent a second time after a crash.
+        """
+        while (left_s := until_s - time.monotonic()) > 0:
+            self._producer.poll(timedelta(seconds=left_s))
+            self._pay()
 
     def _obey(self) -> None:
         """Follow the orders that are in force by now."""

@@ -15,6 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from fetchers.stage import GROUP, Fetchers
 from infra.kafka.clients import common_config
+from infra.kafka.control import Control
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.lag import LagReader
 from infra.kafka.producer import Outbound, Producer
@@ -142,7 +143,7 @@ class Tap:
 @contextlib.asynccontextmanager
 async def running(settings: Settings) -> AsyncIterator[Fetchers]:
     """The stage in this process; drained at the end."""
-    stage = Fetchers(Context(f"fetchers-test-{uuid4().hex[:6]}", settings, None))  # type: ignore[arg-type]  # unused
+    stage = Fetchers(Context(f"fetchers-test-{uuid4().hex[:6]}", settings, Control(settings, "nobody-orders")))
     stopping = asyncio.Event()
     work = asyncio.create_task(stage.run(stopping))
     try:
