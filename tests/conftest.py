@@ -36,6 +36,11 @@ def pytest_report_header() -> str:
     return f"kafka: {_broker()}; cases: {'present' if CASES.is_dir() else 'missing, their tests skip'}"
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """No bytes in the name of a test: compressed ones hold the time, and two processes must collect the same names."""
+    return argname if isinstance(val, bytes) else None
+
+
 @pytest.fixture(autouse=True)
 def _logs_as_they_were() -> Iterator[None]:
     """A test that configures the logs leaves them writing to a stream that pytest closes."""

@@ -99,3 +99,14 @@ def test_every_test_says_what_must_hold(path: Path) -> None:
     """Each test has a docstring, so that the suite reads as the specification."""
     tests = [each for each in functions(path) if each.name.startswith("test_")]
     assert [each.name for each in tests if not ast.get_docstring(each)] == []
+
+
+def test_no_name_of_a_test_holds_bytes(request: pytest.FixtureRequest) -> None:
+    """Compressed bytes hold the time: the processes that share the tests would collect different names."""
+    named = [
+        item.nodeid
+        for item in request.session.items
+        for value in getattr(getattr(item, "callspec", None), "params", {}).values()
+        if isinstance(value, bytes) and not value.isascii() and repr(value)[2:-1] in item.nodeid
+    ]
+    assert named == []

@@ -14,13 +14,12 @@ from schemas.codings import Decoded, declared, undo
 
 PAGE = b"<html><title>T</title><p>hello body</p></html>" * 20
 LIMIT = 1_000_000
-GZIPPED = gzip.compress(PAGE, mtime=0)
-"""Without a time: tests that are collected twice must have the same names."""
+GZIPPED = gzip.compress(PAGE)
 
 
 def wrong_checksum(body: bytes) -> bytes:
     """A gzip member whose data is right and whose checksum is not."""
-    coded = bytearray(gzip.compress(body, mtime=0))
+    coded = bytearray(gzip.compress(body))
     coded[-6] ^= 0xFF
     return bytes(coded)
 
@@ -34,8 +33,8 @@ def wrong_checksum(body: bytes) -> bytes:
         (zlib.compress(PAGE)[2:-4], ["deflate"], Decoded(PAGE, ())),
         (brotli.compress(PAGE), ["br"], Decoded(PAGE, ())),
         (zstd.compress(PAGE) + zstd.compress(PAGE), ["zstd"], Decoded(PAGE * 2, ())),
-        (gzip.compress(GZIPPED, mtime=0), ["gzip", "gzip"], Decoded(PAGE, ())),
-        (gzip.compress(GZIPPED, mtime=0), ["gzip"], Decoded(PAGE, ())),
+        (gzip.compress(GZIPPED), ["gzip", "gzip"], Decoded(PAGE, ())),
+        (gzip.compress(GZIPPED), ["gzip"], Decoded(PAGE, ())),
         (GZIPPED, [], Decoded(PAGE, ())),
         (PAGE, ["gzip"], Decoded(PAGE, ("wrong_coding",))),
         (GZIPPED, ["br"], Decoded(PAGE, ("wrong_coding",))),
