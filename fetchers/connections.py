@@ -64,14 +64,12 @@ class Connections:
         key = url.origin, proxy
         kept = self._idle.take(key)
         if kept is not None:
-            dial.reused = True
             answer = Answer(judge, self._settings.max_head_kib * 1024)
             await self._exchange(kept, Tier.PERSISTENT, key, (request, answer, patience))
             dial.facts = kept.facts
             # The server may close a kept connection at the moment we use it: it has not seen the request then.
             if answer.first_s or answer.error is None or isinstance(answer.error, Late):
                 return answer
-            dial.reused = False
         answer = Answer(judge, self._settings.max_head_kib * 1024)
         tier, connection = await self._open(url, proxy, patience, dial)
         dial.facts = connection.facts

@@ -11,6 +11,7 @@ from fetchers.addresses import Network, refusal
 from fetchers.connection import Connection, Facts
 from fetchers.faults import BlockedAddress, ConnectFault, Late
 from fetchers.resolver import Resolver
+from schemas.url import is_address
 
 _STAGGER_S = 0.25
 """How long an address has before the next is tried beside it (RFC 8305, 5)."""
@@ -24,9 +25,6 @@ class Dial:
     connect_s: float | None = None
     tls_s: float | None = None
     facts: Facts = field(default_factory=Facts)
-    reused: bool = False
-    began: bool = False
-    """Whether anything was dialled: whether the host can have noticed us."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +36,11 @@ class Place:
     port: int
     tls: ssl.SSLContext | None = None
 
-    @property
-    def is_address(self) -> bool:
-        """Whether nothing is to be looked up."""
-        return self.name.startswith("[") or self.name.rpartition(".")[2].isdigit()
-
 
 async def addresses_of(name: str, resolver: Resolver, allowed: Sequence[Network], dial: Dial) -> list[str]:
     """The addresses of a name that may be dialled, families in turn. Raises a fault when there is none."""
-    literal = name.strip("[]")
-    if name.startswith("[") or literal.rpartition(".")[2].isdigit():
-        found: tuple[str, ...] = (literal,)
+    if is_address(name):
+        found: tuple[str, ...] = (name.strip("[]"),)
     else:
         began_s = time.monotonic()
         try:
@@ -130,7 +122,6 @@ async def connect(place: Place, addresses: Sequence[str], timeout_s: float, dial
     """
     loop = asyncio.get_running_loop()
     began_s = time.monotonic()
-    dial.began = True
     opened = await open_socket(addresses, place.port, timeout_s)
     dial.connect_s = time.monotonic() - began_s
     address = str(opened.getpeername()[0])

@@ -5,7 +5,6 @@ Fault
 ├── NoSuchHost       no_such_host      DNS says that there is no such name
 ├── DnsFault         dns_error         DNS says nothing, or not now
 ├── ConnectFault     connect_error     no address takes a connection
-├── TlsFault         tls_error         the certificate or the handshake is refused
 ├── Late             timeout           time was up
 ├── Disconnected     disconnect        the connection ended before the answer did
 └── BrokenProtocol   protocol_error    what came is no HTTP
@@ -44,12 +43,6 @@ class ConnectFault(Fault):
     """No connection could be made."""
 
     outcome = Outcome.CONNECT_ERROR
-
-
-class TlsFault(Fault):
-    """TLS could not be agreed on, or the certificate is not to be trusted."""
-
-    outcome = Outcome.TLS_ERROR
 
 
 class ProxyFault(Fault):

@@ -10,7 +10,7 @@ from fetchers.cookies import CookieJar
 from fetchers.heads import Head
 from fetchers.names import of_name
 from infra.settings import Settings
-from infra.settings.headers import Profile
+from infra.settings.headers import Profile, is_header_value
 from schemas.records import Request
 from schemas.url import Url
 
@@ -74,8 +74,3 @@ def _conditions(request: Request) -> str:
     if request.last_modified and is_header_value(request.last_modified):
         lines += f"If-Modified-Since: {request.last_modified}\r\n"
     return lines
-
-
-def is_header_value(text: str) -> bool:
-    """Whether the text can be sent: a line break in it would be a header of somebody else's choice."""
-    return text.isascii() and text.isprintable()

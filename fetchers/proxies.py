@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Literal
 from urllib.parse import unquote
 
 from ada_url import URL
@@ -17,7 +16,6 @@ from fetchers.faults import ProxyFault
 from fetchers.names import of_name
 from infra.settings.proxies import ProxySettings
 
-Scheme = Literal["http", "https", "socks5"]
 _PORTS: dict[str, int] = {"http": 80, "https": 443, "socks5": 1080}
 
 

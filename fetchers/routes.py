@@ -16,6 +16,7 @@ from fetchers.tunnels import Talk, lay
 from infra.settings import FetcherSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.fetchers import ProxiesChanged, ProxiesRefused, ProxyBypassed, ProxyFailed
+from schemas.url import is_address
 
 _RELOAD_S = 2.0
 _WAIT_S = 0.1
@@ -57,7 +58,7 @@ class Routes:
     async def connect(self, proxy: Proxy, place: Place, timeout_s: float, dial: Dial) -> Connection:
         """A connection to a place through a proxy. Raises a :class:`Fault`; what is the proxy's is held against it."""
         target = place.name.strip("[]")
-        if not self._wanted.resolves or place.is_address:
+        if not self._wanted.resolves or is_address(place.name):
             # The proxy gets an address that was judged here, so that no name leads it inside.
             target = (await addresses_of(place.name, self._resolver, self._settings.allow_networks, dial))[0]
         self.pool.begin(proxy)

@@ -12,7 +12,7 @@ from infra.errors import Fatal
 from infra.kafka.intake import Intake, IntakeLimits, Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
-from infra.kafka.topics import TopicName
+from infra.kafka.topics import TopicName, all_topics
 from infra.spool import Spool
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
@@ -41,7 +41,9 @@ class Fetchers:
         settings, worker_name = self._context.settings, self._context.worker
         producer = Producer(settings, worker_name)
         spool = Spool(settings)
-        await asyncio.to_thread(spool.prune)
+        # A body is of use as long as a record of pages can name it.
+        if (keep := all_topics()[TopicName.PAGES].retention) is not None:
+            await asyncio.to_thread(spool.prune, keep)
         connections = self._connections = Connections(self._settings)
         fetcher = Fetcher(settings, connections, self._context.control.orders)
         worker = self._worker = Worker(

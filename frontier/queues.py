@@ -9,6 +9,7 @@ empty has no claim on the time it missed.
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from frontier.entry import Entry, Lane
 from frontier.store import Store
@@ -89,16 +90,11 @@ class Queues:
             if not queue.queued:
                 del self._queues[place]
 
-    def forget_heads(self) -> None:
-        """Read everything from the store when it is needed."""
-        for queue in self._queues.values():
-            queue.head.clear()
-
     def first(
         self, now_s: float, read: Callable[[Queue], list[Entry]], is_paused: Callable[[str], bool]
     ) -> Entry | None:
         """The URL whose turn it is; ``None`` when none is due. ``read`` gives the first of a queue, due or not."""
-        for queue in sorted(self._queues.values(), key=_turn):
+        for queue in sorted(self._queues.values(), key=attrgetter("turn")):
             if queue.ready_s > now_s or is_paused(queue.crawl):
                 continue
             if not queue.head:
@@ -119,10 +115,6 @@ class Queues:
         if queue is None:
             queue = self._queues[place] = Queue(*place, turn=self._turn)
         return queue
-
-
-def _turn(queue: Queue) -> float:
-    return queue.turn
 
 
 def reader(store: Store, host: str, hot_entries: int) -> Callable[[Queue], list[Entry]]:

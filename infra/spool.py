@@ -16,9 +16,6 @@ from pathlib import Path
 from infra.errors import NeverValid
 from infra.settings import Settings
 
-KEEP = timedelta(hours=168)
-"""As long as the records of ``pages`` that name them."""
-
 
 class Spool:
     """Bodies by reference. Blocks: call it from a thread."""
@@ -56,7 +53,7 @@ class Spool:
         except FileNotFoundError:
             raise NeverValid("missing_body", f"the spool has no body {reference}") from None
 
-    def prune(self, keep: timedelta = KEEP) -> int:
+    def prune(self, keep: timedelta) -> int:
         """Delete what is older; how many."""
         oldest_s = time.time() - keep.total_seconds()
         gone = 0

@@ -164,11 +164,16 @@ def host_name(host: str) -> str:
     return host.partition(":")[0]
 
 
+def is_address(name: str) -> bool:
+    """Whether a canonical name is an IP address: IPv6 in brackets, or whatever ends in a number (URL Standard, 3.5)."""
+    return name.startswith("[") or name.rpartition(".")[2].isdigit()
+
+
 @lru_cache(maxsize=65_536)
 def registrable_domain(host: str) -> str:
     """The public suffix of the host and one label more (publicsuffix.org); an address or a bare suffix is its own."""
     name = host_name(host)
-    if name.startswith("[") or name.rpartition(".")[2].isdigit():
+    if is_address(name):
         return name
     return _suffixes().privatesuffix(name) or name
 

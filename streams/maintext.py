@@ -93,7 +93,7 @@ def _link_density(blocks: Sequence[Block]) -> float:
 
 
 def _weight(block: Block) -> int:
-    own = len(block.text) - block.linked
+    own = block.own
     return own if own >= _LEAST_CHARS and own > block.linked and block.kind not in HEADINGS else 0
 
 

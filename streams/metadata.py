@@ -100,7 +100,7 @@ class _Found:
         """The first value that ``read`` makes something of."""
         if self._node:
             for key in keys:
-                values = filter(None, map(read, structured.names(self._node.get(key))))
+                values = filter(None, map(read, structured.told(self._node.get(key), "name")))
                 if found := ", ".join(dict.fromkeys(values)) if field == "author" else _first(values):
                     return self.keep(field, "json-ld", found)
         for name in metas if self._metas else ():
@@ -149,7 +149,7 @@ def _language(page: Markup, text: str, sources: dict[str, str]) -> str | None:
 
 def _images(page: Markup, node: structured.Node, sources: dict[str, str]) -> list[str]:
     named = [page.metas[name] for name in _IMAGES if name in page.metas] if page.metas else []
-    named += structured.addresses(node.get("image")) if node else []
+    named += structured.told(node.get("image"), "url") if node else []
     found = dict.fromkeys(filter(None, (_address(page, each) for each in [*named, *page.images][:_MOST_IMAGES])))
     if found:
         sources["images"] = "meta" if named else "img"

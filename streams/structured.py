@@ -82,17 +82,9 @@ def strings(value: object) -> list[str]:
     return [clean(each) for each in values if isinstance(each, str) and each.strip()]
 
 
-def names(value: object) -> list[str]:
-    """Of persons and organisations: text, or objects with a ``name``."""
+def told(value: object, key: str) -> list[str]:
+    """Text as it stands, or what objects have under ``key``: persons a ``name``, images a ``url``."""
     found: list[str] = []
     for each in value if isinstance(value, list) else [value]:
-        found += strings(each.get("name")) if isinstance(each, dict) else strings(each)
-    return found
-
-
-def addresses(value: object) -> list[str]:
-    """Of images: text, or objects with a ``url``."""
-    found: list[str] = []
-    for each in value if isinstance(value, list) else [value]:
-        found += strings(each.get("url")) if isinstance(each, dict) else strings(each)
+        found += strings(each.get(key)) if isinstance(each, dict) else strings(each)
     return found

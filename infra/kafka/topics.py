@@ -48,6 +48,11 @@ class Topic(BaseModel):
         """The largest record that may be produced, before compression."""
         return self.max_record_kib * 1024
 
+    @property
+    def retention(self) -> timedelta | None:
+        """How long a record is kept; ``None``: for ever."""
+        return None if self.retention_hours is None else timedelta(hours=self.retention_hours)
+
     def partition_count(self, shared: int) -> int:
         """How many partitions the topic has where co-partitioned topics have ``shared``."""
         return shared if self.partitions == "shared" else self.partitions
@@ -60,9 +65,8 @@ class Topic(BaseModel):
             "max.message.bytes": str(self.max_record_bytes + 64 * 1024),
             "compression.type": "producer",
         }
-        if self.retention_hours is not None:
-            retention = timedelta(hours=self.retention_hours)
-            config["retention.ms"] = str(int(retention.total_seconds() * 1000))
+        if self.retention is not None:
+            config["retention.ms"] = str(int(self.retention.total_seconds() * 1000))
         if self.retention_gib is not None:
             config["retention.bytes"] = str(self.retention_gib * 2**30 // self.partition_count(shared))
         return config

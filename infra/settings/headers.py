@@ -13,12 +13,17 @@ _OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", 
 _BRAND_VERSION = re.compile(r'"(?:Chromium|Google Chrome|Microsoft Edge)";v="(\d+)"')
 
 
+def is_header_value(text: str) -> bool:
+    """Whether the text can be sent: a line break in it would be a header of somebody else's choice."""
+    return text.isascii() and text.isprintable()
+
+
 def checked(headers: dict[str, str]) -> dict[str, str]:
-    """The headers, if they can be sent: a line break in one would be a header of somebody else's choice."""
+    """The headers, if they can be sent."""
     for name, value in headers.items():
         if not _NAME.fullmatch(name) or name.lower() in _OURS:
             raise ValueError(f"{name!r} is no header that can be set")
-        if not (value.isascii() and value.isprintable()):
+        if not is_header_value(value):
             raise ValueError(f"the value of {name} is not printable ASCII")
     return headers
 

@@ -3,6 +3,7 @@
 from pydantic import Field, field_validator
 
 from infra.settings.group import Group
+from infra.settings.headers import is_header_value
 
 
 class IdentitySettings(Group):
@@ -17,8 +18,7 @@ class IdentitySettings(Group):
     @field_validator("contact")
     @classmethod
     def _is_printable(cls, contact: str) -> str:
-        # It becomes part of a header: a line break in it would be a header of somebody else's choice.
-        if not (contact.isascii() and contact.isprintable()) or set(contact) & set("()\\"):
+        if not is_header_value(contact) or set(contact) & set("()\\"):
             raise ValueError("printable ASCII without parentheses and backslashes only")
         return contact
 
