@@ -20,12 +20,12 @@ from pathlib import Path
 
 import uvloop
 
+from benchmarks import report
 from benchmarks.fetch import CONCURRENCY, measure, request
 from fetchers.connections import Connections
 from fetchers.fetcher import Fetcher
 from infra.settings import FetcherSettings, Settings
 
-RESULT = Path("build/bench/connections.json")
 IDLE_S = 10.0
 FAST_PAGES = 4_000
 _OPENING = 500
@@ -197,9 +197,7 @@ def main() -> None:
         uvloop.run(hold(address, int(port), int(fast_port), int(count)))
     else:
         result = uvloop.run(run(chosen.connections, chosen.processes))
-        RESULT.parent.mkdir(parents=True, exist_ok=True)
-        RESULT.write_text(json.dumps(result, indent=2) + "\n")
-        print(json.dumps(result, indent=2))
+        report.tell("connections", result)
 
 
 if __name__ == "__main__":

@@ -26,10 +26,10 @@ from typing import NamedTuple
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html import HTMLTree
 
+from benchmarks import report
 from streams import charset, maintext, markup
 
 CASES = Path("../shared/cases/zyte_article_extraction.jsonl")
-RESULT = Path("build/bench/extraction.json")
 _WORD = re.compile(r"\w+")
 _SHINGLE_WORDS = 4
 
@@ -60,15 +60,14 @@ def main() -> None:
     pages = articles(chosen.cases)
     result = {"pages": len(pages), "median_kb": round(statistics.median(len(page.html) for page in pages) / 1000, 1)}
     figures = {name: measure(extractor, pages, chosen.rounds) for name, extractor in extractors().items()}
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result | {"extractors": figures}, indent=2) + "\n")
+    written = report.write("extraction", result | {"extractors": figures})
     print(f"{result['pages']} pages, median {result['median_kb']} kB")
     print(f"{'':18}{'F1':>8}{'prec.':>8}{'recall':>8}{'p50 ms':>9}{'p95 ms':>9}{'max ms':>9}   F1 of each half")
     for name, row in figures.items():
         cells = "".join(f"{row[key]:8.4f}" for key in ("f1", "precision", "recall"))
         times = "".join(f"{row[key]:9.2f}" for key in ("p50_ms", "p95_ms", "max_ms"))
         print(f"{name:18}{cells}{times}   {row['f1_even']:.4f} {row['f1_odd']:.4f}")
-    print(f"written to {RESULT}")
+    print(f"written to {written}")
 
 
 def articles(path: Path) -> list[Article]:

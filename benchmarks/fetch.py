@@ -10,7 +10,6 @@ the page and the fetch as Avro.
 import argparse
 import asyncio
 import gzip
-import json
 import random
 import sys
 import time
@@ -18,11 +17,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from ipaddress import ip_network
-from pathlib import Path
 
 import aiohttp
 import uvloop
 
+from benchmarks import report
 from fetchers.connections import Connections
 from fetchers.fetcher import Fetcher
 from infra.settings import FetcherSettings, Settings
@@ -30,7 +29,6 @@ from schemas.records import Kind, Request
 from schemas.url import url_id
 from schemas.wire import encode
 
-RESULT = Path("build/bench/fetch.json")
 CONCURRENCY = 50
 _WORDS = (*("frontier", "host", "partition", "page", "link", "crawl", "broker", "offset", "lease"), "record", "stream")
 _HEAD = (
@@ -190,9 +188,7 @@ def main() -> None:
         uvloop.run(serve())
         return
     result = uvloop.run(run(chosen.pages, chosen.rounds))
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
+    report.tell("fetch", result)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ Kafka is left out: ``benchmarks.main`` measures the whole process. CPU is that o
 
 import argparse
 import heapq
-import json
 import random
 import resource
 import tempfile
@@ -17,6 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks import report
 from frontier.memory import Memory
 from frontier.outbox import Bundle
 from frontier.partition import USED, Partition
@@ -29,7 +29,6 @@ from schemas.outcomes import Outcome
 from schemas.records import Crawl, Fetch, Links, Reason, Request
 from schemas.wire import decode
 
-RESULT = Path("build/bench/frontier.json")
 LINKS_A_RECORD = 50
 FIRST_BYTE_S, LATENCY_S = 0.05, 0.2
 ROUND_S = 0.02
@@ -215,9 +214,7 @@ def main() -> None:
     write_from("info")
     with tempfile.TemporaryDirectory(prefix="odradek-bench-") as directory:
         result = run(chosen.urls, chosen.hosts, chosen.seconds, Path(directory))
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
+    report.tell("frontier", result)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ the crawl was found finished, children included, start-up included, and the brok
 """
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from benchmarks import report
 from benchmarks.site import Shape
 from infra.cli.crawl import Reach, define
 from infra.cli.seed import send_seeds
@@ -30,7 +30,6 @@ from infra.run import stage_names
 from infra.settings import load
 from schemas.records import Crawl
 
-RESULT = Path("build/bench/main.json")
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -45,9 +44,7 @@ def main() -> None:
     finally:
         if not options.keep:
             shutil.rmtree(directory, ignore_errors=True)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    _show(result)
+    _show(result, report.write("main", result))
 
 
 def run(shape: Shape, port: int, directory: Path) -> dict[str, object]:
@@ -122,14 +119,14 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _show(result: dict[str, object]) -> None:
+def _show(result: dict[str, object], written: Path) -> None:
     print(f"{result['pages']:,} pages in {result['seconds']} s: {result['pages_per_s']} pages/s")
     costs = result["cpu_s_per_1000_pages"]
     assert isinstance(costs, dict)
     for name, value in costs.items():
         print(f"  {name:10} {value:7.3f} CPU-s per 1,000 pages")
     print(f"  from fetch to row, ms: {result['fetch_to_row_ms']}")
-    print(f"written to {RESULT}")
+    print(f"written to {written}")
 
 
 if __name__ == "__main__":

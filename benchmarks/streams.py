@@ -9,7 +9,6 @@ record, queueing included.
 
 import argparse
 import gzip
-import json
 import os
 import subprocess
 import sys
@@ -18,11 +17,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import TypeVar
 
 from confluent_kafka import Consumer
 
+from benchmarks import report
 from benchmarks.extraction import CASES, articles
 from benchmarks.site import Shape, page
 from infra.devstack.kafka import EmbeddedKafka
@@ -40,7 +41,6 @@ from schemas.wire import decode, encode
 from streams import charset, maintext, markup, outlinks
 from streams.clean import clean
 
-RESULT = Path("build/bench/streams.json")
 SHAPE = Shape(50, 400, gzipped=True)
 PORT = 8080
 GROUP = {"odradek-streams": (TopicName.PAGES,)}
@@ -63,9 +63,7 @@ def main() -> None:
     result: dict[str, object] = steady() if chosen.steady else {"steps_us": steps()}
     if not chosen.steps and not chosen.steady:
         result |= whole(chosen.pages)
-    RESULT.parent.mkdir(parents=True, exist_ok=True)
-    RESULT.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
+    report.tell("streams", result)
 
 
 def crawl() -> Crawl:
@@ -193,16 +191,9 @@ def _take(reader: Consumer, sent_ms: dict[str, float], took_ms: dict[str, float]
 
 
 def _fill(settings: Settings, count: int) -> None:
-    producer = Producer(settings, "bench")
-    producer.send(definition(crawl()), lambda _error: None)
-    for each in pages(count):
-        while True:
-            try:
-                producer.send(Outbound(TopicName.PAGES, each.url_id, encode(each)), lambda _error: None)
-                break
-            except BufferError:
-                producer.poll(timedelta(milliseconds=50))
-    producer.flush(timedelta(seconds=60))
+    made = (Outbound(TopicName.PAGES, each.url_id, encode(each)) for each in pages(count))
+    missing = Producer(settings, "bench").send_all(chain([definition(crawl())], made), timedelta(seconds=60))
+    assert missing == []
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from infra.kafka.admin import Topics
 from infra.kafka.control import Control, order_record, withdrawal
 from infra.kafka.producer import Outbound, Producer
 from infra.settings import Settings, load
-from schemas.orders import Action, Order, Subject, fault, key
+from schemas.orders import Action, Order, Subject, fault
 from schemas.url import InvalidUrl, canonicalize
 
 control = typer.Typer(
@@ -101,26 +101,13 @@ def list_orders(as_json: Annotated[bool, typer.Option("--json", help="For script
     Console().print(table if found else "no order is in force")
 
 
-def to_order(action: Action, target: str, amount: float | None, reason: str | None) -> Order:
-    """The order that the words of a command line mean. Raises :class:`UserError`."""
+def parsed(target: str) -> tuple[Subject, str]:
+    """What ``SUBJECT:TARGET`` names; a host in its canonical form. Raises :class:`UserError`."""
     word, colon, name = target.partition(":")
     if not colon or word not in set(Subject) or not name:
         raise UserError(f"{target!r} is not crawl:NAME, host:NAME or pattern:REGEX")
     subject = Subject(word)
-    if subject is Subject.HOST:
-        name = _canonical(name)
-    order = Order(
-        action=action,
-        subject=subject,
-        target=name,
-        amount=amount,
-        reason=reason,
-        by=_who(),
-        ordered_at=datetime.now(UTC),
-    )
-    if (wrong := fault(order)) is not None:
-        raise UserError(wrong)
-    return order
+    return subject, _canonical(name) if subject is Subject.HOST else name
 
 
 def _canonical(host: str) -> str:
@@ -138,22 +125,35 @@ def _who() -> str:
 
 
 def _give(action: Action, target: str, amount: float | None, reason: str | None) -> None:
-    order = to_order(action, target, amount, reason)
+    subject, name = parsed(target)
+    order = Order(
+        action=action,
+        subject=subject,
+        target=name,
+        amount=amount,
+        reason=reason,
+        by=_who(),
+        ordered_at=datetime.now(UTC),
+    )
+    if (wrong := fault(order)) is not None:
+        raise UserError(wrong)
     with _connected() as (settings, followed):
-        if order.subject is Subject.CRAWL and order.target not in followed.known():
+        if subject is Subject.CRAWL and name not in followed.known():
             known = ", ".join(sorted(followed.known())) or "none"
-            raise UserError(f"there is no crawl {order.target!r}; there are: {known}")
+            raise UserError(f"there is no crawl {name!r}; there are: {known}")
         _produce(settings, order_record(order))
-    print(f"in force: {order.action} {order.subject}:{order.target}")
+    print(f"in force: {action} {subject}:{name}")
 
 
 def _withdraw(action: Action, target: str) -> None:
-    order = to_order(action, target, 1 if action in (Action.DELAY, Action.BUDGET, Action.PRIORITY) else None, None)
+    subject, name = parsed(target)
     with _connected() as (settings, followed):
-        if key(order) not in {key(each) for _, each in followed.ordered()}:
-            raise UserError(f"no such order is in force: {order.action} {order.subject}:{order.target}")
-        _produce(settings, withdrawal(order))
-    print(f"taken back: {order.action} {order.subject}:{order.target}")
+        about = (action, subject, name)
+        found = [each for _, each in followed.ordered() if (each.action, each.subject, each.target) == about]
+        if not found:
+            raise UserError(f"no such order is in force: {action} {subject}:{name}")
+        _produce(settings, withdrawal(found[0]))
+    print(f"taken back: {action} {subject}:{name}")
 
 
 @contextmanager
@@ -169,8 +169,6 @@ def _connected() -> Iterator[tuple[Settings, Control]]:
 
 
 def _produce(settings: Settings, record: Outbound) -> None:
-    failures: list[str] = []
-    producer = Producer(settings, "odradek-control")
-    producer.send(record, lambda error: failures.append(error.str()) if error else None)
-    if producer.flush(timedelta(seconds=30)) or failures:
-        raise UserError(f"Kafka did not take the order: {', '.join(failures) or 'it does not answer'}")
+    missing = Producer(settings, "odradek-control").send_all([record], timedelta(seconds=30))
+    if missing:
+        raise UserError(f"Kafka did not take the order: {missing[0]}")

@@ -133,9 +133,7 @@ def _crawl_demo(settings: Settings, wanted: Crawl, reach: Reach) -> Outcome:
 
 def define(settings: Settings, crawl: Crawl) -> None:
     """Define a crawl for every node. Raises :class:`UserError` when Kafka does not take it."""
-    producer = Producer(settings, "odradek-crawl")
-    producer.send(definition(crawl), lambda _error: None)
-    if producer.flush(timedelta(seconds=30)):
+    if Producer(settings, "odradek-crawl").send_all([definition(crawl)], timedelta(seconds=30)):
         raise UserError("Kafka did not take the definition of the crawl within 30 s; is the cluster healthy?")
 
 

@@ -51,19 +51,10 @@ def send_seeds(settings: Settings, urls: list[str], crawl: str) -> int:
     """Produce the seeds and wait until the broker has them; returns how many. Raises :class:`UserError`."""
     if TopicName.SEEDS not in Topics(settings).partition_counts():
         raise UserError("Kafka lacks the pipeline's topics: run `odradek topics create`")
-    producer = Producer(settings, "odradek-seed")
-    failures: list[str] = []
-    for url in urls:
-        record = Outbound(TopicName.SEEDS, url.encode(), encode(Seed(url=url, crawl=crawl)))
-        while True:
-            try:
-                producer.send(record, lambda error: failures.append(error.str()) if error else None)
-                break
-            except BufferError:
-                producer.poll(timedelta(milliseconds=100))
-    left = producer.flush(timedelta(seconds=60))
-    if failures or left:
-        raise UserError(f"{len(failures) + left} of {len(urls)} seeds did not reach Kafka: {failures[:1]}")
+    records = (Outbound(TopicName.SEEDS, url.encode(), encode(Seed(url=url, crawl=crawl))) for url in urls)
+    missing = Producer(settings, "odradek-seed").send_all(records, timedelta(seconds=60))
+    if missing:
+        raise UserError(f"{len(missing)} of {len(urls)} seeds did not reach Kafka: {missing[0]}")
     return len(urls)
 
 

@@ -125,6 +125,22 @@ class Producer:
             sent += 1
         return sent
 
+    def send_all(self, records: Iterable[Outbound], within: timedelta) -> list[str]:
+        """Send the records and wait for the broker; why each that it does not have is missing: empty when it has all.
+
+        For commands, which have nothing else to do. Raises what :meth:`send` raises but for a full queue.
+        """
+        missing: list[str] = []
+        for record in records:
+            while True:
+                try:
+                    self.send(record, lambda error: missing.append(error.str()) if error else None)
+                    break
+                except BufferError:
+                    self.poll(timedelta(milliseconds=100))
+        left = self.flush(within)
+        return missing + ["Kafka does not answer"] * left
+
     def flush(self, timeout: timedelta) -> int:
         """Wait for what is queued; returns how many records are still not acknowledged."""
         deadline = time.monotonic() + timeout.total_seconds()

@@ -110,15 +110,7 @@ class Stage:
 
     def produce(self, records: list[Outbound]) -> None:
         """Into Kafka, all of them."""
-        producer = Producer(self.settings, "test")
-        for record in records:
-            while True:
-                try:
-                    producer.send(record, lambda _error: None)
-                    break
-                except BufferError:
-                    producer.poll(timedelta(milliseconds=50))
-        assert producer.flush(timedelta(seconds=30)) == 0
+        assert Producer(self.settings, "test").send_all(records, timedelta(seconds=30)) == []
 
     def samples(self, topic: TopicName, numbers: range) -> list[Outbound]:
         """Records of this test's crawl, with a trace."""
