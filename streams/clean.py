@@ -67,6 +67,11 @@ class Opened(NamedTuple):
     flags: tuple[str, ...]
 
     @property
+    def charset(self) -> str | None:
+        """As the server named it."""
+        return self.kind.parameters.get("charset") if self.kind else None
+
+    @property
     def html(self) -> bool:
         """Whether it is read as HTML."""
         return is_html(self.kind, self.body)
@@ -102,7 +107,7 @@ def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleane
 def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
     """The document of an opened page."""
     page, kind = opened.page, opened.kind
-    content = _html(opened, way) if opened.html else _plain(kind, opened.body)
+    content = _html(opened, way) if opened.html else _plain(opened)
     text, encoded = _fit(content.text)
     flags = [*opened.flags, *content.flags]
     if text is not content.text:
@@ -141,8 +146,7 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
 
 def _html(opened: Opened, way: Way) -> _Content:
     page = opened.page
-    label = opened.kind.parameters.get("charset") if opened.kind else None
-    html, charset = decode(opened.body, label, html=True)
+    html, charset = decode(opened.body, opened.charset, html=True)
     parsed, main, flags = _parsed(html, page.url, way)
     text = main.text
     resolved = resolve(parsed.base, parsed.links)
@@ -192,8 +196,8 @@ def _fit(text: str) -> tuple[str, bytes]:
     return text, text.encode()
 
 
-def _plain(kind: MediaType | None, body: bytes) -> _Content:
-    if not is_text(kind, body):
+def _plain(opened: Opened) -> _Content:
+    if not is_text(opened.kind, opened.body):
         return _Content(flags=("unsupported_type",))
-    text, charset = decode(body, kind.parameters.get("charset") if kind else None, html=False)
+    text, charset = decode(opened.body, opened.charset, html=False)
     return _Content(text=text, charset=charset, words=len(text.split()))

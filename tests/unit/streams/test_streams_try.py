@@ -72,3 +72,14 @@ def test_what_cannot_be_tried_is_said_in_a_line(tmp_path: Path) -> None:
     for arguments in ([str(tmp_path / "none"), "--url", "http://h.test/"], ["-", "--url", "ftp://h.test/"]):
         result = CliRunner().invoke(build("try"), ["try", *arguments], input=b"")
         assert isinstance(result.exception, UserError)
+
+
+def test_the_declared_charset_counts_in_every_form(tmp_path: Path) -> None:
+    """As the server sent it, for the document and for Markdown alike."""
+    file = tmp_path / "page.html"
+    file.write_bytes(
+        f"<title>\u041f</title><main><p>\u041f\u0440\u0438\u0432\u0435\u0442 {PROSE}</p></main>".encode("cp1251")
+    )
+    source = (str(file), "--url", "http://h.test/", "--content-type", "text/html; charset=windows-1251")
+    for shape in ((), ("--json",), ("--markdown",)):
+        assert "\u041f\u0440\u0438\u0432\u0435\u0442" in run(*source, *shape)

@@ -15,13 +15,13 @@ from schemas.records import Document, Page
 from schemas.url import InvalidUrl, canonicalize, url_id
 from streams import maintext, markup
 from streams.charset import decode
-from streams.clean import MAX_BODY_BYTES, Way, finish, open_page
+from streams.clean import MAX_BODY_BYTES, Opened, Way, finish, open_page
 from streams.markdown import markdown as as_markdown
 
 _SHOWN_CHARS = 2_000
 
 
-def attempt(
+def try_page(
     source: Annotated[str, typer.Argument(help="A file with the page as it was sent; - reads standard input.")],
     url: Annotated[str, typer.Option(help="Where the page was found: its links are relative to it.")],
     content_type: Annotated[str, typer.Option(help="As the server sent it.")] = "text/html",
@@ -45,7 +45,7 @@ def attempt(
     )  # fmt: skip
     opened = open_page(page)
     if markdown:
-        sys.stdout.write(_markdown(opened.body) + "\n")
+        sys.stdout.write(_markdown(opened) + "\n")
         return
     start_s = time.process_time()
     document, follow = finish(opened, Way(load().identity.robots_token, obey=True), now)
@@ -69,8 +69,8 @@ def _read(source: str) -> bytes:
     return body[:MAX_BODY_BYTES]
 
 
-def _markdown(body: bytes) -> str:
-    tree = markup.parse(decode(body, None, html=True).text)
+def _markdown(opened: Opened) -> str:
+    tree = markup.parse(decode(opened.body, opened.charset, html=True).text)
     title = markup.read(tree, "http://localhost/", "").title
     heading = f"# {title}\n\n" if title else ""
     return heading + as_markdown(maintext.extract(tree, title).blocks)
