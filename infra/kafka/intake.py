@@ -160,7 +160,12 @@ class Intake:
         self._pause(room <= 0)
         batch = self._read(min(max(room, 1), _LARGEST_BATCH))
         if batch:
-            self._loop.call_soon_threadsafe(self._take, batch)
+            self._loop.call_soon_threadsafe(self._hand_over, batch)
+
+    def _hand_over(self, batch: list[Received]) -> None:
+        # Runs in the loop, like drain(): a batch that was on its way then is left uncommitted, for the next owner.
+        if not self._draining.is_set():
+            self._take(batch)
 
     def _wait_for_room(self) -> bool:
         """Whether something is done soon. Pausing throws away what librdkafka has read ahead: waiting is cheaper."""

@@ -1,6 +1,7 @@
 """One thread reads, a loop works: offsets follow the effects, through pauses and rebalances, on a real Kafka."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4
@@ -186,3 +187,24 @@ def test_a_record_that_outlasts_its_partition_is_not_committed(kafka_settings: S
 
     mine = send(kafka_settings, [f"{group}-{n}" for n in range(40)])
     uvloop.run(scenario())
+
+
+def test_what_is_on_its_way_when_a_member_drains_is_not_begun(kafka_settings: Settings, group: str) -> None:
+    """Work begun after a stop would be cut off and done twice: the batch waits for the next member, whole."""
+
+    async def scenario() -> list[Received]:
+        first = Member(kafka_settings, group, holds=True)
+        await until(lambda: len(offsets(kafka_settings, group).committed[group]) == PARTITIONS)
+        # Read while the loop is busy: the batch is handed over, and stands behind us.
+        mine = send(kafka_settings, [f"late-{n}" for n in range(8)])
+        time.sleep(2)  # noqa: ASYNC251  # the loop has to be held up
+        first.intake.drain()
+        await asyncio.sleep(0.5)
+        taken = [each for each in first.taken if each.record.value in mine]
+        await first.close()
+        second = Member(kafka_settings, group)
+        await until(lambda: {each.record.value for each in second.taken} >= mine)
+        await second.close()
+        return taken
+
+    assert uvloop.run(scenario()) == []
