@@ -122,6 +122,7 @@ class Attempt:
             tls=self.tls,
             proxy=self.proxy,
             robots=request.robots,
+            delay_ms=request.delay_ms,
             worker=worker,
             body=self.body if is_rules else None,
         )

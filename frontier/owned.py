@@ -13,8 +13,8 @@ from frontier.partition import USED, Partition
 from frontier.publisher import Publisher
 from frontier.store import OtherFormat, Store
 from infra.errors import Fatal
-from infra.kafka.changelog import Changelog
 from infra.kafka.inbound import Inbound
+from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.topics import TopicName
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import PartitionOpened
@@ -83,7 +83,7 @@ class Restored(NamedTuple):
     changes: int
 
 
-def restore(path: Path, number: int, changelog: Changelog) -> Restored:
+def restore(path: Path, number: int, changelog: PartitionReader) -> Restored:
     """Open the partition's file and bring it up to the changelog, or make it anew from there.
 
     A file that owes bundles while there are changes that it does not hold cannot be reconciled: what it owes was
@@ -125,7 +125,7 @@ def restore(path: Path, number: int, changelog: Changelog) -> Restored:
     return Restored(store, memory, _how(known is None, changes), changes)
 
 
-def _anew(path: Path, number: int, changelog: Changelog) -> Restored:
+def _anew(path: Path, number: int, changelog: PartitionReader) -> Restored:
     for suffix in ("", "-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     return restore(path, number, changelog)

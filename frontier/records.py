@@ -92,6 +92,8 @@ def redirect(entry: Entry, target: Url) -> Outbound:
     return Outbound(TopicName.LINKS, target.host.encode(), encode(links))
 
 
-def robots_version(origin: str, fetch: Fetch) -> Outbound:
-    """A robots.txt as it was read, for whoever wants to know why a URL was allowed."""
-    return Outbound(TopicName.ROBOTS, origin.encode(), encode(fetch))
+def robots_version(origin: str, version: str, fetch: Fetch) -> Outbound:
+    """A robots.txt as it was read, for whoever wants to know why a URL was allowed. Each version is kept."""
+    return Outbound(
+        TopicName.ROBOTS, f"{origin} {version}".encode(), encode(fetch.model_copy(update={"robots": version}))
+    )

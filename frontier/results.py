@@ -135,7 +135,7 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
         host.delay_s = max(host.delay_s, asked.total_seconds())
         _keep_delay(host, fetch, now_s)
         partition.rulebook.write(lease.origin, found)
-        partition.memory.send(robots_version(lease.origin, fetch))
+        partition.memory.send(robots_version(lease.origin, found.version, fetch))
         return
     may_change = fetch.outcome in (Outcome.OK, Outcome.REDIRECT)  # cut, or too many hops
     if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and not may_change:

@@ -19,10 +19,10 @@ from frontier.partition import Partition
 from frontier.publisher import Publisher
 from frontier.results import expire, settle
 from infra.errors import NeverValid, RetryLater
-from infra.kafka.changelog import Changelog
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
 from infra.kafka.partition_owner import GroupOffsets, Offsets, PartitionOwner
+from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.producer import Pace, Producer
 from infra.kafka.topics import TopicName
 from infra.stage import Context, Progress
@@ -222,7 +222,7 @@ class Frontier:
         """Take over a partition: its file, brought up to the changelog."""
         directory = self._settings.data_dir / "frontier"
         directory.mkdir(parents=True, exist_ok=True)
-        changelog = Changelog(self._settings, self._worker, TopicName.FRONTIER_STATE, partition)
+        changelog = PartitionReader(self._settings, self._worker, TopicName.FRONTIER_STATE, partition)
         try:
             restored = restore(directory / f"partition-{partition}.sqlite", partition, changelog)
         finally:

@@ -153,6 +153,9 @@ class Fetch(Record):
     proxy: str | None = None
     """Through which it went, without credentials; then :attr:`remote_address` is the proxy's."""
     robots: str | None
+    """Of a page: hash of the robots.txt version that allowed it. In the topic ``robots``: of the version this is."""
+    delay_ms: int | None = None
+    """The host's delay when the request was released: what had to pass since the request before."""
     worker: str
     body: bytes | None = None
     """Of a robots.txt only: at most 500 KiB, content codings undone."""

@@ -61,6 +61,25 @@ def kafka(settings: Settings) -> Iterator[tuple[Settings, EmbeddedKafka | None]]
 
 
 @contextmanager
+def readable(settings: Settings) -> Iterator[Settings]:
+    """The settings with a broker to read from: that of :func:`attach`, else the embedded one over what a crawl left.
+
+    Raises :class:`UserError` when there is neither.
+    """
+    attached = attach(settings)
+    if attached.kafka_bootstrap_servers:
+        yield attached
+        return
+    if not (settings.data_dir / "kafka").is_dir():
+        raise UserError(
+            f"no crawl has run here yet: there is no {settings.data_dir / 'kafka'}; name another directory with "
+            "--data-dir, or a cluster with KAFKA_BOOTSTRAP_SERVERS"
+        )
+    with data_directory(settings.data_dir), kafka(settings) as (started, _broker):
+        yield started
+
+
+@contextmanager
 def demo_site() -> Iterator[int]:
     """The demo site in a process of its own; gives its port."""
     command = [sys.executable, "-m", "infra.devstack.demo"]

@@ -78,6 +78,7 @@ FETCHES = Table(
         *map(_field, ("crawl", "host", "url", "fetch_id", "kind", "lease", "parent", "outcome", "error", "cut")),
         *map(_field, ("content_type", "redirect_to", "retry_after", "etag", "last_modified", "remote_address")),
         *map(_field, ("protocol", "tls", "proxy", "robots", "worker")),
+        _field("delay_ms", INT),
         _digest("url_id"),
         _time("started_at"),
         *(_field(name, INT) for name in ("visit", "attempt", "depth", "hops", "status")),

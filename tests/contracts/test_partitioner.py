@@ -10,6 +10,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from confluent_kafka import Consumer, TopicPartition
 
 from infra.kafka.clients import PARTITIONER, consumer_config, producer_config
+from infra.kafka.partitioner import partition_of
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
@@ -64,3 +65,11 @@ def test_a_setting_cannot_change_the_partitioner(client: dict[str, str]) -> None
     """Whatever librdkafka settings a user adds, keys go where all others put them."""
     settings = Settings.model_validate({"kafka_bootstrap_servers": "127.0.0.1:1", "kafka": {"client": client}})
     assert producer_config(settings, "test")["partitioner"] == PARTITIONER
+
+
+@pytest.mark.parametrize("partitions", [1, 8, 64])
+def test_we_know_where_a_key_stands(partitions: int) -> None:
+    """Who looks for a host's records without a broker's help looks at the partition that the clients chose."""
+    theirs, numbers = DefaultPartitioner(), list(range(partitions))
+    samples = [*keys(), b"", b"a", b"ab", b"abc", "ä.test".encode()]
+    assert [partition_of(key, partitions) for key in samples] == [theirs(key, numbers, numbers) for key in samples]

@@ -101,3 +101,12 @@ def sql(data_dir: Path, query: str) -> list[dict[str, Any]]:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def audit(data_dir: Path) -> dict[str, Any]:
+    """What ``odradek audit politeness`` finds in the records that a crawl left."""
+    command = [*ODRADEK, "audit", "politeness", "--json", "--data-dir", str(data_dir)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode in (0, 1), done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from product import STAGES, Crawl, crawl, sql
+from product import STAGES, Crawl, audit, crawl, sql
 from site_server import NOT_FOUND, Answer, Site
 
 HOSTS = tuple(f"host{number}.test" for number in range(8))
@@ -79,6 +79,10 @@ def test_all_stages_killed_at_once_lose_and_double_nothing(tmp_path: Path, site:
         summary = finish(running)
     assert sorted(summary["stages_restarted"]) == sorted(STAGES)  # type: ignore[call-overload]
     check(site, tmp_path)
+    found = audit(tmp_path)
+    assert found["violations"] == []
+    assert sorted(found["hosts"]) == sorted(f"{host}:{site.port}" for host in HOSTS)
+    assert all(report["longest_delay_s"] == DELAY_S for report in found["hosts"].values())
 
 
 @pytest.mark.timeout(400)

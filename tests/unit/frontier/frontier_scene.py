@@ -104,6 +104,15 @@ class Scene:
         return {"queued": waiting, "leased": leased}
 
 
+def fetch_of(url: str = "http://a.test/", outcome: Outcome = Outcome.OK, **fields: object) -> Fetch:
+    """The result of a request that nobody had to make."""
+    asked = Request(
+        crawl="c", url=url, url_id=url_id(url), host=split(url).host, kind=Kind.PAGE, lease="l", visit=0, attempt=0,
+        depth=0, hops=0, parent=None, delay_ms=0, robots=None, released_at=datetime.now(UTC),
+    )  # fmt: skip
+    return fetch(asked, outcome, **fields)
+
+
 def fetch(request: Request, outcome: Outcome, **fields: object) -> Fetch:
     """The result of a request."""
     return Fetch.model_validate(
@@ -114,6 +123,7 @@ def fetch(request: Request, outcome: Outcome, **fields: object) -> Fetch:
                 for name in ("crawl", "url", "url_id", "host", "kind", "lease", "visit", "attempt", "depth", "hops")
             },
             "parent": request.parent,
+            "delay_ms": request.delay_ms,
             "outcome": outcome,
             "status": None,
             "error": None,

@@ -9,15 +9,15 @@ from frontier.memory import Memory
 from frontier.owned import Owned, Restored, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
-from infra.kafka.changelog import Changelog
 from infra.kafka.inbound import Inbound
+from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.producer import Delivered, Outbound, Placed, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import FrontierSettings
 from schemas.records import Links, Reason
 
 
-class Log(Changelog):
+class Log(PartitionReader):
     """A changelog in memory."""
 
     def __init__(self) -> None:

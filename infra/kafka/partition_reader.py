@@ -1,7 +1,7 @@
-"""Read one partition of a compacted topic from an offset to its end."""
+"""Read one partition of a topic, without a group, from an offset to its end of this moment."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
@@ -14,11 +14,11 @@ from infra.settings import Settings
 _STALL = timedelta(seconds=30)
 
 
-class Changelog:
+class PartitionReader:
     """One partition. Close it after use."""
 
     def __init__(self, settings: Settings, worker: str, topic: TopicName, partition: int) -> None:
-        config = consumer_config(settings, f"{worker}-restore-{partition}", f"{worker}-restore")
+        config = consumer_config(settings, f"{worker}-{topic}-{partition}", f"{worker}-reader")
         self._consumer = Consumer(config | {"enable.partition.eof": True})
         self._place = TopicPartition(topic, partition)
         low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
@@ -26,6 +26,12 @@ class Changelog:
         """The first offset that is kept."""
         self.end = int(high)
         """The offset after the last record, when this was opened."""
+
+    def offset_at(self, moment: datetime) -> int:
+        """The first offset whose record is not older than ``moment``, by its timestamp; the end when all are."""
+        asked = TopicPartition(self._place.topic, self._place.partition, int(moment.timestamp() * 1000))
+        [found] = self._consumer.offsets_for_times([asked], timeout=_STALL.total_seconds())
+        return self.end if found.offset < 0 else int(found.offset)
 
     def read(self, offset: int) -> Iterator[list[Inbound]]:
         """Every record from ``offset`` to :attr:`end`, in batches. Raises :class:`Fatal` on silence."""
