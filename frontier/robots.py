@@ -110,3 +110,25 @@ def crawl_delay(rules: Rules, token: str, longest: timedelta) -> timedelta:
     if seconds is None or not math.isfinite(seconds) or seconds <= 0:
         return timedelta(0)
     return min(timedelta(seconds=min(float(seconds), 1e6)), longest)
+
+
+def deciding_rule(rules: Rules, url: str, token: str) -> str | None:
+    """The line without which the verdict on ``url`` would be another; ``None`` where no single line decides.
+
+    The matcher itself is asked, so this can never differ from :func:`allows`.
+    """
+    verdict_now = allows(rules, url, token)
+    lines = rules.text.split("\n")
+    kind = "allow" if verdict_now else "disallow"
+    for number, line in enumerate(lines):
+        name, _, pattern = line.partition(":")
+        if name.strip().lower() != kind or not _matches(pattern.partition("#")[0].strip(), url):
+            continue
+        without = "\n".join(lines[:number] + lines[number + 1 :])
+        if bool(Protego.parse(without).can_fetch(url, token)) != verdict_now:
+            return line.strip()
+    return None
+
+
+def _matches(pattern: str, url: str) -> bool:
+    return bool(pattern) and not Protego.parse(f"User-agent: *\nDisallow: {pattern}").can_fetch(url, "any")

@@ -17,6 +17,7 @@ from frontier.memory import Memory
 from frontier.owned import CHANGELOG_END, Owned, is_passed, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
+from frontier.questions import Questions
 from frontier.results import expire, settle
 from infra.errors import NeverValid, RetryLater
 from infra.kafka.dead_letters import dead_letter
@@ -60,6 +61,7 @@ class Frontier:
         self._finished = 0
         self._told: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._commit_at_s = self._expire_at_s = 0.0
+        self._questions = Questions()
         self._expire_every_s = min(EXPIRE_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -101,6 +103,7 @@ class Frontier:
         # Where nothing is read, this is the only place to wait in.
         self._producer.poll(timedelta(seconds=LONGEST_WAIT_S if is_full else 0))
         self._pay()
+        self._questions.answer(self._owned, self._clock.now_s())
         self._look_after(time.monotonic())
         if records:
             self._rest(started_s + self._pace.rest_s(len(records)))
@@ -270,6 +273,10 @@ class Frontier:
             for topic, offset in owned.positions.items()
         }
         self._told = (positions, figures(self._owned.values()))
+
+    async def explain(self, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
+        """What is known of a canonical URL (:func:`frontier.explain.explain`)."""
+        return await self._questions.ask(partition, crawl, url)
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""

@@ -76,6 +76,10 @@ class Store:
         """Remember a URL; ``False`` when it was known."""
         return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, NULL, NULL)", (fingerprint,)).rowcount > 0
 
+    def knows(self, fingerprint: bytes) -> bool:
+        """Whether a URL was ever seen."""
+        return self._db.execute("SELECT 1 FROM seen WHERE fingerprint = ?", (fingerprint,)).fetchone() is not None
+
     def end(self, fingerprint: bytes, name: str | None) -> None:
         """Remember how a seen URL ended; ``None``: it has not, or not any more."""
         number = None if name is None else self._ending(name)

@@ -6,13 +6,13 @@ Each room that knows something registers a function under the entry point group 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from importlib.metadata import entry_points
 
 from infra.errors import Failure, UserError
 from infra.settings import Settings
-from schemas.crawls import Crawl
 from schemas.orders import Orders
+from schemas.records import Crawl
 from schemas.url import Url
 
 GROUP = "odradek.explainers"
@@ -53,5 +53,5 @@ def facts(question: Question, known: Mapping[str, Explainer]) -> list[Fact]:
             found += explain(question)
         except (Failure, UserError, OSError, RuntimeError) as error:
             found.append(Fact(name, f"cannot be asked: {error}", fields={"error": str(error)}))
-    now = [fact for fact in found if fact.at is None]
-    return now + sorted((fact for fact in found if fact.at is not None), key=lambda fact: fact.at or datetime.max)
+    # What holds now is older than anything that happened.
+    return sorted(found, key=lambda fact: fact.at or datetime.min.replace(tzinfo=UTC))

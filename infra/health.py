@@ -1,14 +1,23 @@
 """Health of a stage: alive by progress, ready by assignment. Served with the metrics on a port of its own."""
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
+from http import HTTPStatus
+from urllib.error import HTTPError
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from infra.stage import Stage
+from infra.stage import Explains, Stage
+from schemas.url import canonicalize
 
 STALL = timedelta(seconds=60)
+ASK_WITHIN = timedelta(seconds=5)
 
 
 @dataclass
@@ -27,7 +36,7 @@ class ProgressWatch:
 
 
 class HealthServer:
-    """``/livez``, ``/readyz`` and ``/metrics``: read-only."""
+    """``/livez``, ``/readyz``, ``/metrics``, and ``/explain?partition=&crawl=&url=`` of a stage that can: read-only."""
 
     def __init__(self, stage: Stage, address: str, port: int) -> None:
         self._stage = stage
@@ -38,6 +47,8 @@ class HealthServer:
         app.add_routes(
             [web.get("/livez", self._livez), web.get("/readyz", self._readyz), web.get("/metrics", self._metrics)]
         )
+        if isinstance(stage, Explains):
+            app.add_routes([web.get("/explain", partial(_explain, stage))])
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> str:
@@ -67,3 +78,30 @@ class HealthServer:
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+async def _explain(stage: Explains, request: web.Request) -> web.Response:
+    try:
+        about = int(request.query["partition"]), request.query["crawl"], canonicalize(request.query["url"]).href
+    except (KeyError, ValueError) as error:
+        return web.Response(status=400, text=f"ask /explain?partition=N&crawl=NAME&url=URL: {error}\n")
+    found = await stage.explain(*about)
+    if found is None:
+        return web.Response(status=404, text="the partition is another worker's\n")
+    return web.json_response(found)
+
+
+def ask(worker_url: str, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
+    """What a worker knows of a URL; ``None`` when the partition is not its own.
+
+    Raises :class:`OSError` when it cannot be asked.
+    """
+    query = urlencode({"partition": partition, "crawl": crawl, "url": url})
+    try:
+        with urlopen(f"{worker_url}/explain?{query}", timeout=ASK_WITHIN.total_seconds()) as answer:  # noqa: S310  # ours
+            found: Mapping[str, object] = json.load(answer)
+            return found
+    except HTTPError as error:
+        if error.code == HTTPStatus.NOT_FOUND:
+            return None
+        raise

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from infra.kafka.control import Control
 from infra.settings import Settings
@@ -56,4 +56,13 @@ class Stage(Protocol):
 
     def positions(self) -> Mapping[str, int]:
         """``topic/partition`` to the first offset not yet reflected in :meth:`counts`; empty without state."""
+        ...
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A stage that can tell what it knows of one URL: served as ``/explain``."""
+
+    async def explain(self, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
+        """What it knows now, as JSON has it; ``None`` when it does not own the partition, which is the URL's host's."""
         ...

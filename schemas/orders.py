@@ -107,6 +107,17 @@ def _fault_of_amount(action: Action, amount: float | None) -> str | None:
     return None
 
 
+def concerns(order: Order, crawl: str, host: str, url: str) -> bool:
+    """Whether an order is about a URL, its host or its crawl."""
+    match order.subject:
+        case Subject.CRAWL:
+            return order.target == crawl
+        case Subject.HOST:
+            return order.target == host
+        case Subject.PATTERN:
+            return re.search(order.target, url) is not None
+
+
 class Orders:
     """All orders in force at one moment. Immutable; those that cannot be followed are left out."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from infra.errors import UserError
+from infra.errors import Failure, Fatal, UserError
 
 EXTENSIONS = "odradek.commands"
 COMMANDS = {
@@ -21,6 +21,7 @@ COMMANDS = {
     "status": "infra.cli.status:status",
     "control": "infra.cli.control:control",
     "topics": "infra.cli.topics:topics",
+    "explain": "infra.cli.explain:explain",
     "doctor": "infra.cli.doctor:doctor",
 }
 
@@ -60,3 +61,6 @@ def main() -> None:
     except UserError as error:
         print(f"odradek: {error}", file=sys.stderr)
         sys.exit(2)
+    except (Failure, Fatal) as error:
+        print(f"odradek: {error}", file=sys.stderr)
+        sys.exit(1)

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from infra.devstack.kafka import EmbeddedKafka
 from infra.errors import UserError
+from infra.kafka.admin import Topics
 from infra.settings import Settings
 
 ENDPOINT = "kafka.endpoint"
@@ -76,6 +77,7 @@ def readable(settings: Settings) -> Iterator[Settings]:
             "--data-dir, or a cluster with KAFKA_BOOTSTRAP_SERVERS"
         )
     with data_directory(settings.data_dir), kafka(settings) as (started, _broker):
+        Topics(started).wait_for_leaders()
         yield started
 
 

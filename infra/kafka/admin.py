@@ -55,23 +55,26 @@ class Topics:
             for name, topic in all_topics().items()
             if name not in present
         ]
-        if not wanted:
-            return []
         created: list[str] = []
-        for name, future in self._client.create_topics(wanted, operation_timeout=30).items():
+        for name, future in (self._client.create_topics(wanted, operation_timeout=30) if wanted else {}).items():
             try:
                 future.result()
                 created.append(name)
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise UserError(f"topic {name} cannot be created: {error.args[0].str()}") from None
-        self._wait_for_leaders([str(topic.topic) for topic in wanted])
+        self.wait_for_leaders()
         return created
 
-    def _wait_for_leaders(self, names: list[str], within: timedelta = timedelta(seconds=30)) -> None:
-        """Return when every partition answers: a new one has no leader for a moment, and clients trip over it."""
+    def wait_for_leaders(self, within: timedelta = timedelta(seconds=30)) -> None:
+        """Return when every partition of our topics answers.
+
+        A new one, or one of a broker that has just started, has no leader for a moment, and clients trip over it.
+        """
         counts = self.partition_counts()
-        places = [TopicPartition(name, number) for name in names for number in range(counts.get(name, 0))]
+        places = [TopicPartition(name, number) for name in all_topics() for number in range(counts.get(name, 0))]
+        if not places:
+            return
         deadline = time.monotonic() + within.total_seconds()
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library has no annotation here
         while True:
@@ -81,7 +84,7 @@ class Topics:
                     future.result()
             except KafkaException as error:
                 if time.monotonic() > deadline:
-                    raise UserError(f"the new topics have no leaders: {error.args[0].str()}") from None
+                    raise UserError(f"topics have no leaders: {error.args[0].str()}") from None
                 time.sleep(0.1)
             else:
                 return

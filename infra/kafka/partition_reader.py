@@ -8,6 +8,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from infra.errors import Fatal
 from infra.kafka.clients import consumer_config
 from infra.kafka.inbound import Inbound, from_message
+from infra.kafka.partitioner import partition_of
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
@@ -59,3 +60,15 @@ class PartitionReader:
     def close(self) -> None:
         """Close the connections."""
         self._consumer.close()
+
+
+def records_of(
+    settings: Settings, topic: TopicName, key: bytes, partitions: int, since: datetime | None = None
+) -> Iterator[Inbound]:
+    """Every record of ``topic`` under ``key``, in order, from ``since`` on. Reads the whole partition of the key."""
+    reader = PartitionReader(settings, "odradek-lookup", topic, partition_of(key, partitions))
+    try:
+        for batch in reader.read(0 if since is None else reader.offset_at(since)):
+            yield from (record for record in batch if record.key == key)
+    finally:
+        reader.close()

@@ -4,7 +4,6 @@ A server that ``CLICKHOUSE_URL`` names; else the process that owns the embedded 
 embedded engine's directory, opened here. Nothing heavy is imported before a statement is there to run.
 """
 
-import re
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -14,12 +13,11 @@ import typer
 
 from infra.errors import UserError
 from infra.settings import Settings, load
+from infra.terminal import printable
 
 _ROWS_FOR_PEOPLE = "JSONCompactStringsEachRowWithNames"
 _FOR_PROGRAMS = "TabSeparatedWithNames"
 _SHOWN_CHARACTERS = 2_000
-# Page text may hold sequences that a terminal obeys; only line breaks and tabs are let through.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def sql(
@@ -127,11 +125,10 @@ def _show(answer: bytes) -> None:
     for name in rows[0]:
         table.add_column(Text(printable(name)))
     for row in rows[1:]:
-        table.add_row(*(Text(printable(cell if cell is not None else "")) for cell in row))
+        table.add_row(*(Text(_cell(cell if cell is not None else "")) for cell in row))
     Console().print(table)
 
 
-def printable(text: str) -> str:
-    """``text`` without control characters, cut to what fits a cell."""
-    cut = text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}..."
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", cut)
+def _cell(text: str) -> str:
+    """``text`` cut to what fits a cell."""
+    return printable(text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}...")

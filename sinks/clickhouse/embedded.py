@@ -22,7 +22,7 @@ from typing import IO, Any
 import chdb
 
 from infra.errors import UserError
-from sinks.clickhouse.statements import setting_name
+from sinks.clickhouse.statements import literal, setting_name
 
 # Two packages bring this module, one with types and one without; which is there last is the installer's choice.
 _engine: Any = chdb
@@ -95,8 +95,7 @@ def run(directory: Path, query: Query) -> bytes:
             name = query.database.replace("\\", "\\\\").replace("`", "\\`")
             connection.query(f"USE `{name}`", "TabSeparated")
         for name, value in ({"final": "1"} | dict(query.settings)).items():
-            quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-            connection.query(f"SET {setting_name(name)} = '{quoted}'", "TabSeparated")
+            connection.query(f"SET {setting_name(name)} = {literal(value)}", "TabSeparated")
         if not query.writable:
             connection.query("SET readonly = 1", "TabSeparated")
         with _statement(query) as sql:

@@ -59,3 +59,9 @@ def setting_name(name: str) -> str:
     if not _SETTING.fullmatch(name):
         raise ValueError(f"{name!r} cannot be the name of a setting")
     return name
+
+
+def literal(text: str) -> str:
+    """A string literal of ClickHouse's SQL."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -110,3 +110,14 @@ def audit(data_dir: Path) -> dict[str, Any]:
     assert done.returncode in (0, 1), done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
+
+
+def explain(data_dir: Path, url: str) -> dict[str, list[str]]:
+    """What ``odradek explain`` tells of a URL, by who tells it."""
+    command = [*ODRADEK, "explain", "--json", "--data-dir", str(data_dir), url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    told: dict[str, list[str]] = {}
+    for fact in json.loads(done.stdout)["facts"]:
+        told.setdefault(fact["source"], []).append(fact["text"])
+    return told

@@ -1,5 +1,6 @@
 """What a second terminal sees while a crawl runs."""
 
+import getpass
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from product import ODRADEK, STAGES, Crawl, crawl, sql
+from product import ODRADEK, STAGES, Crawl, crawl, explain, sql
 
 
 def status(data_dir: Path) -> dict[str, Any]:
@@ -97,6 +98,9 @@ def test_a_running_crawl_is_steered(running: Crawl) -> None:
     assert (order["action"], order["target"], order["reason"]) == ("pause", name, "lunch")
     assert figures()["queued"] > 0
     assert figures()["released"] == released
+    unseen = "SELECT DISTINCT arrayJoin(links) AS url FROM documents WHERE url NOT IN (SELECT url FROM fetches)"
+    states = [explain(data_dir, row["url"])["frontier"][0] for row in sql(data_dir, f"{unseen} LIMIT 3")]
+    assert any(state.endswith("an operator paused its crawl or its host") for state in states), states
     control(data_dir, "resume", f"crawl:{name}")
     running.wait_until(lambda: figures()["released"] > released)
     assert json.loads(control(data_dir, "list", "--json")) == []
@@ -104,6 +108,13 @@ def test_a_running_crawl_is_steered(running: Crawl) -> None:
     summary = running.wait(120)
     assert summary["finished"]
     assert summary["stages_not_drained"] == []
+    [page] = sql(data_dir, "SELECT url FROM documents ORDER BY depth DESC LIMIT 1")
+    told = explain(data_dir, page["url"])
+    assert told["frontier-state"] == ["ended: fetched"]
+    assert told["control"] == [f"stop crawl:{name} by {getpass.getuser()}"]
+    assert [text.split(" after ")[0] for text in told["fetches"]] == ["ok 200"]
+    assert len(told["documents"]) == 1
+    assert [text.split(":")[0] for text in told["clickhouse"]] == ["row in fetches", "row in documents"]
 
 
 @pytest.mark.timeout(200)

@@ -18,6 +18,7 @@ from infra.settings.sinks import ClickHouseSettings
 from sinks.clickhouse import endpoint
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.sink import ClickHouseSink
+from sinks.clickhouse.statements import literal
 from tests.unit.sinks.sink_running import during_a_crawl
 from tests.unit.sinks.sink_samples import block, block_of, document
 
@@ -206,3 +207,10 @@ def test_a_refused_user_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="refuses the user or the password") as caught:
         asyncio.run(scenario())
     assert "s3cret" not in str(caught.value)
+
+
+def test_a_literal_is_read_back_as_it_was(tmp_path: Path) -> None:
+    """Quotes and backslashes of a URL end no string."""
+    text = "a'b\\c\\'d;--\n"
+    found = run(tmp_path / "clickhouse", Query(f"SELECT hex({literal(text)})"))
+    assert bytes.fromhex(found.decode()) == text.encode()

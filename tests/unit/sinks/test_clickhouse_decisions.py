@@ -10,7 +10,6 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from schemas.records import Cut
 from sinks.clickhouse import connection, errors, statements
-from sinks.clickhouse.command import printable
 from sinks.clickhouse.migrations import apply, migrations, parse
 from sinks.clickhouse.rows import TABLES, arrow_table
 from sinks.clickhouse.sink import token
@@ -190,9 +189,3 @@ def test_a_file_may_hold_several_statements() -> None:
     """Statements end with a semicolon at the end of a line; one inside a string is part of it."""
     parsed = parse("007_a_name.sql", "-- why; because\nSELECT ';x';\n\nSELECT 2;\n")
     assert parsed == (7, "a_name", ("SELECT ';x'", "SELECT 2"))
-
-
-def test_a_terminal_is_shown_nothing_that_it_would_obey() -> None:
-    """Escape sequences, bells and direction overrides in page text are replaced; long cells are cut."""
-    assert printable("a\x1b[2Jb\x07\u202ec\nd") == "a\ufffd[2Jb\ufffd\ufffdc\nd"
-    assert len(printable("x" * 10_000)) < 2_100
