@@ -8,6 +8,7 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from sinks.keys import Content, row_key
 from sinks.sink import Block
+from sinks.tables import TABLES
 
 
 class MemorySink:
@@ -19,8 +20,9 @@ class MemorySink:
         self.failures: list[Exception] = []
         self.writes: Counter[TopicName] = Counter()
 
-    async def open(self) -> None:
+    async def open(self) -> Mapping[str, int]:
         """Nothing to connect to."""
+        return {TABLES[topic].name: len(rows) for topic, rows in self.rows.items()}
 
     async def write(self, topic: TopicName, blocks: Sequence[Block]) -> None:
         """Keep every record; text that no store could encode is refused as a real one would."""
@@ -38,10 +40,6 @@ class MemorySink:
 
     async def close(self) -> None:
         """Rows stay readable, as they do in a real store."""
-
-    def counts(self) -> Mapping[str, int]:
-        """Rows of each topic."""
-        return {f"rows_{topic}": len(table) for topic, table in self.rows.items()}
 
 
 def _check_encodable(record: Content) -> None:

@@ -14,6 +14,7 @@ from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.memory.sink import MemorySink
 from sinks.sink import Block, Sink
+from sinks.tables import TABLES
 
 
 class Subject(Protocol):
@@ -62,8 +63,7 @@ class ClickHouseSubject:
         client.insert_arrow = failing
 
     def rows(self, topic: TopicName) -> int:
-        table = {TopicName.EVENTS: "decisions"}.get(topic, topic.value)
-        return int(self.ask(f"SELECT count() FROM {table}"))
+        return int(self.ask(f"SELECT count() FROM {TABLES[topic].name}"))
 
     def texts(self) -> list[str]:
         found = self.ask("SELECT hex(text) FROM documents")
@@ -82,12 +82,12 @@ class WireSubject(ClickHouseSubject):
         self.facade = Facade(self.directory, settings)
         self.sink = self
 
-    async def open(self) -> None:
+    async def open(self) -> Mapping[str, int]:
         if not hasattr(self, "url"):
             self.engine = connect_embedded(self.directory)
             self.url = await self.facade.start()
             self.clickhouse = ClickHouseSink(Settings(), f"{self.url}/crawls")
-        await self.clickhouse.open()
+        return await self.clickhouse.open()
 
     async def close(self) -> None:
         await self.clickhouse.close()
@@ -96,9 +96,6 @@ class WireSubject(ClickHouseSubject):
 
     async def write(self, topic: TopicName, blocks: Sequence[Block]) -> None:
         await self.clickhouse.write(topic, blocks)
-
-    def counts(self) -> Mapping[str, int]:
-        return self.clickhouse.counts()
 
     def ask(self, sql: str) -> bytes:
         return run(self.directory, Query(sql, database="crawls"))
