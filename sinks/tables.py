@@ -7,6 +7,7 @@ since they hold what only it knows (codecs, indexes, comments); a test holds the
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum, auto
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table. Rows with equal ``key`` are one row, and of them the one with the latest ``version`` stays."""
+    """A table. Rows with equal ``key`` are one row: the one with the latest ``version``, the first of equal ones."""
 
     name: str
     key: tuple[str, ...]
@@ -197,7 +198,7 @@ def folded(table: Table, blocks: Sequence[Block], adapt: Adapt | None = None) ->
     last: dict[tuple[Any, ...], int] = {}
     for place, key in enumerate(keys):
         before = last.get(key)
-        if before is None or versions[place] >= versions[before]:
+        if before is None or versions[place] > versions[before]:
             last[key] = place
     rows = list(zip(*found.values(), strict=True))
     return rows if len(last) == len(rows) else [rows[place] for place in last.values()]
@@ -216,7 +217,18 @@ def unstorable(column: str, error: Exception) -> NeverValid:
 def _values(column: Column, records: Sequence[object], adapt: Callable[[Any], object] | None) -> list[Any]:
     try:
         values = list(map(column.read, records))
+        _encode(column.type, values)
         return values if adapt is None else [None if value is None else adapt(value) for value in values]
     except (ValueError, OverflowError, TypeError) as error:
         # UnicodeEncodeError is a ValueError: a lone surrogate has no bytes.
         raise unstorable(column.name, error) from None
+
+
+def _encode(type_: Type, values: list[Any]) -> None:
+    """Raise :class:`UnicodeEncodeError` for a lone surrogate: no store has bytes for it. All at once is cheapest."""
+    if type_ is Type.TEXT:
+        "".join(filter(None, values)).encode()
+    elif type_ is Type.TEXTS:
+        "".join(chain.from_iterable(values)).encode()
+    elif type_ is Type.TEXT_BY_NAME:
+        "".join(chain.from_iterable(chain(value, value.values()) for value in values)).encode()

@@ -49,13 +49,13 @@ def test_the_key_of_a_table_tells_rows_apart_as_the_key_of_records_does(topic: T
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 5))))
 def test_of_one_key_the_latest_version_stays(written: list[tuple[int, int]]) -> None:
-    """Folding keeps each key once, with its latest version, the last of equal ones."""
+    """Folding keeps each key once, with its latest version, the first of equal ones."""
     records = [document(number, cleaned_at=NOON + timedelta(seconds=second)) for number, second in written]
     table = TABLES[TopicName.DOCUMENTS]
     rows = folded(table, [block_of(TopicName.DOCUMENTS, *records)])
     url, version, offset = (table.names.index(name) for name in ("url", "cleaned_at", "kafka_offset"))
     expected = {}
-    for place, record in sorted(enumerate(records), key=lambda each: (each[1].cleaned_at, each[0])):
+    for place, record in sorted(enumerate(records), key=lambda each: (each[1].cleaned_at, -each[0])):
         expected[record.url] = (record.cleaned_at, place)
     assert {row[url]: (row[version], row[offset]) for row in rows} == expected
     assert len(rows) == len(expected)
