@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
@@ -18,6 +19,7 @@ from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.memory.sink import MemorySink
 from sinks.postgres.sink import PostgresSink
+from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
@@ -157,11 +159,27 @@ class PostgresSubject(BlockingSubject):
         return text.replace("\0", "\ufffd")
 
 
+class RedisSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.server = servers.redis
+        self.prefix = f"test-{uuid4().hex}:"
+        self.blocking = RedisSink(Settings(), self.server.dsn(self.prefix))
+        self.sink = self.blocking
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.server.keys(f"{self.prefix}{TABLES[topic].name}:*"))
+
+    def texts(self) -> list[str]:
+        client = self.server.client()
+        return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
     "wire": WireSubject,
     "sqlite": SQLiteSubject,
     "postgres": PostgresSubject,
+    "redis": RedisSubject,
 }
 """Every kind of sink; the same contract holds for each."""

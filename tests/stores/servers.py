@@ -3,6 +3,7 @@
 from functools import cached_property
 
 from tests.stores.postgres import PostgresServer
+from tests.stores.redis import RedisServer
 from tests.stores.server import Server
 
 
@@ -20,6 +21,13 @@ class Servers:
     def postgres(self) -> PostgresServer:
         """A PostgreSQL."""
         server = PostgresServer()
+        self._start(server)
+        return server
+
+    @cached_property
+    def redis(self) -> RedisServer:
+        """A Redis."""
+        server = RedisServer()
         self._start(server)
         return server
 
