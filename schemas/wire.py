@@ -35,6 +35,7 @@ CONTRACTS: dict[type[Record], str] = {
     records.Document: "document",
     records.Decision: "decision",
     records.DeadLetter: "dead_letter",
+    records.Resolution: "resolution",
     records.Heartbeat: "heartbeat",
 }
 """Each record and the name of its contract."""
