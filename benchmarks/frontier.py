@@ -20,6 +20,7 @@ from benchmarks import report
 from frontier.memory import Memory
 from frontier.outbox import Bundle
 from frontier.partition import USED, Partition
+from frontier.rebuild import Change, rebuild
 from frontier.results import settle
 from frontier.store import Store
 from infra.kafka.topics import TopicName
@@ -36,8 +37,6 @@ ROUND_S = 0.02
 BATCH = 200
 """Records a transaction."""
 CRAWL = Crawl(name="bench", scope="any", follow_robots=False, created_at=datetime.now(UTC))
-
-Change = tuple[bytes, bytes | None]
 
 
 class Bench:
@@ -150,15 +149,7 @@ def bound(sizes: list[int], seconds: float) -> int:
 def restore(changes: list[Change], path: Path) -> float:
     """CPU-seconds to make the store anew from the changelog, for each million changes."""
     began_s = time.thread_time()
-    store = Store(path)
-    memory = Memory(store, 0)
-    for begin in range(0, len(changes), 10_000):
-        store.begin()
-        for key, value in changes[begin : begin + 10_000]:
-            memory.apply(key, value)
-        memory.forget()
-        store.commit()
-    store.close()
+    rebuild(path, 0, (changes[begin : begin + 10_000] for begin in range(0, len(changes), 10_000)))
     return (time.thread_time() - began_s) / len(changes) * 1e6
 
 
