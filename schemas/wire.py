@@ -1,9 +1,9 @@
 """The bytes of a record: Avro single-object encoding (Avro specification 1.12, "Single-object encoding").
 
 ``C3 01``, the little-endian CRC-64-AVRO fingerprint of the writer's schema, then the Avro body. No registry is needed:
-the fingerprint finds the contract among ``schemas/avro/*.avsc`` (newest) and ``schemas/avro/released`` (all before),
-and Avro's resolution turns an old record into the newest shape. fastavro does the work; ``avro`` judges the contracts
-in the tests.
+the fingerprint finds the contract among ``schemas/avro/*.avsc`` (newest) and ``schemas/avro/released`` (all that were
+ever written), and Avro's resolution turns an old record into the newest shape. fastavro does the work; ``avro`` judges
+the contracts (:mod:`schemas.compatibility`).
 """
 
 from functools import cache
