@@ -16,19 +16,12 @@ import avro.errors
 import avro.schema
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
-from schemas.wire import CONTRACTS, MARKER, header
-
-_FOLDER = files("schemas").joinpath("avro")
-
-
-def newest(name: str) -> str:
-    """The text of a contract as it is now."""
-    return _FOLDER.joinpath(f"{name}.avsc").read_text()
+from schemas.wire import CONTRACTS, MARKER, contract_text, header
 
 
 def released(name: str) -> dict[str, str]:
     """The text of each version of a contract that was ever written, by the name of its file."""
-    folder = _FOLDER.joinpath("released")
+    folder = files("schemas").joinpath("avro", "released")
     found: list[Traversable] = list(folder.iterdir()) if folder.is_dir() else []
     return {each.name: each.read_text() for each in found if each.name.startswith(f"{name}.")}
 
@@ -78,7 +71,7 @@ def _enums_without_default(schema: Any, doc: str = "") -> Iterator[str]:
 
 def main() -> int:
     """Print what is wrong with any contract; returns the exit code."""
-    found = [fault for name in CONTRACTS.values() for fault in faults(name, newest(name), released(name))]
+    found = [fault for name in CONTRACTS.values() for fault in faults(name, contract_text(name), released(name))]
     sys.stderr.writelines(f"{each}\n" for each in found)
     return 1 if found else 0
 

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from schemas.compatibility import file_name, newest, released
-from schemas.wire import CONTRACTS
+from schemas.compatibility import file_name, released
+from schemas.wire import CONTRACTS, contract_text
 
 FOLDER = Path(__file__).parent / "avro" / "released"
 
@@ -22,7 +22,7 @@ def release(name: str, text: str, folder: Path) -> str | None:
 def main() -> None:
     """Release every contract that changed."""
     for name in CONTRACTS.values():
-        if (file := release(name, newest(name), FOLDER)) is not None:
+        if (file := release(name, contract_text(name), FOLDER)) is not None:
             sys.stdout.write(f"released {file} ({len(released(name))} versions)\n")
 
 

@@ -12,7 +12,8 @@ from typing import Any
 from infra.kafka.clients import PARTITIONER
 from infra.kafka.topics import Topic, TopicName, all_topics
 from infra.settings import KafkaSettings
-from schemas.compatibility import newest, released
+from schemas.compatibility import released
+from schemas.wire import contract_text
 
 AVRO = "application/vnd.apache.avro+json;version=1.9.0"
 """The newest name of Avro that AsyncAPI 3.0 knows."""
@@ -82,7 +83,7 @@ def _configuration(topic: Topic) -> dict[str, Any]:
 
 
 def _message(name: str) -> dict[str, Any]:
-    schema = json.loads(newest(name))
+    schema = json.loads(contract_text(name))
     return {
         "name": name,
         "title": schema["name"],

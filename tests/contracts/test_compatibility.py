@@ -11,10 +11,10 @@ import avro.schema
 import pytest
 from fastavro import parse_schema, schemaless_writer
 
-from schemas.compatibility import faults, newest, released
+from schemas.compatibility import faults, released
 from schemas.records import Document, Record
 from schemas.release import release
-from schemas.wire import CONTRACTS, decode, encode, header
+from schemas.wire import CONTRACTS, contract_text, decode, encode, header
 from tests.contracts.record_examples import MODELS, example
 
 VERSIONS = [
@@ -26,7 +26,7 @@ VERSIONS = [
 def test_no_contract_breaks_any_version_that_was_released(model: type[Record]) -> None:
     """Each version can be read by the newest and the newest by each; the newest is released itself."""
     name = CONTRACTS[model]
-    assert list(faults(name, newest(name), released(name))) == []
+    assert list(faults(name, contract_text(name), released(name))) == []
 
 
 @pytest.mark.parametrize(("model", "text"), VERSIONS)
@@ -48,7 +48,7 @@ def test_old_records_are_read_by_us(model: type[Record], text: str) -> None:
 def test_our_records_are_read_by_old_readers(model: type[Record], text: str) -> None:
     """The reference implementation, knowing both contracts as readers do, reads our bytes as the old version."""
     record = example(model)
-    reader = avro.io.DatumReader(avro.schema.parse(newest(CONTRACTS[model])), avro.schema.parse(text))
+    reader = avro.io.DatumReader(avro.schema.parse(contract_text(CONTRACTS[model])), avro.schema.parse(text))
     datum: Any = reader.read(avro.io.BinaryDecoder(BytesIO(encode(record)[10:])))
     known = {field["name"] for field in json.loads(text)["fields"]}
     assert datum == {name: value for name, value in record.model_dump().items() if name in known}
@@ -93,7 +93,7 @@ def _no_default(schema: Any) -> None:
 )
 def test_a_change_that_breaks_somebody_is_refused(change: Callable[[Any], object], said: str) -> None:
     """A field that old readers need, another type, a field without default, a closed enum, a version not kept."""
-    schema = json.loads(newest("document"))
+    schema = json.loads(contract_text("document"))
     change(schema)
     found = list(faults("document", json.dumps(schema), released("document")))
     assert any(said in each for each in found), found
@@ -101,7 +101,7 @@ def test_a_change_that_breaks_somebody_is_refused(change: Callable[[Any], object
 
 def test_a_change_that_breaks_nobody_passes(tmp_path: Path) -> None:
     """A field with a default and a symbol of an open enum, once it is released; to release it again does nothing."""
-    schema = json.loads(newest("document"))
+    schema = json.loads(contract_text("document"))
     schema["fields"].append({"name": "more", "type": "string", "doc": "New.", "default": ""})
     _new_symbol(schema)
     text = json.dumps(schema)
@@ -116,4 +116,4 @@ def test_a_released_version_cannot_be_changed_unnoticed() -> None:
     versions = released("document")
     file, text = next(iter(versions.items()))
     changed = versions | {file: text.replace('"status"', '"state"')}
-    assert any("was changed" in each for each in faults("document", newest("document"), changed))
+    assert any("was changed" in each for each in faults("document", contract_text("document"), changed))
