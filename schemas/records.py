@@ -228,6 +228,9 @@ class Document(Record):
     link_density: float = 0.0
     simhash: int = 0
     sources: dict[str, str] = {}
+    extracted: str = "{}"
+    """Fields of per-site rules and custom cleaners, as a JSON object."""
+    rules: str | None = None
 
 
 class Decision(Record):

@@ -69,6 +69,7 @@ DOCUMENTS = Table(
         _field("link_density", DOUBLE),
         _field("simhash", LONG),
         Column("sources", NAMED_STRINGS, lambda record: list(record.sources.items())),
+        *map(_field, ("extracted", "rules")),
     ),
     "fetched_at",
 )
