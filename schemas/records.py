@@ -231,6 +231,9 @@ class Document(Record):
     extracted: str = "{}"
     """Fields of per-site rules and custom cleaners, as a JSON object."""
     rules: str | None = None
+    markdown: str = ""
+    duplicate_of: str | None = None
+    near_duplicate_of: str | None = None
 
 
 class Decision(Record):

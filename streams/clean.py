@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 from schemas.codings import declared, undo
 from schemas.records import Document, Page
 from schemas.url import Url
-from streams import hostility, maintext, markup, metadata
+from streams import errorpages, hostility, maintext, markup, metadata
 from streams.charset import decode
 from streams.fingerprint import simhash
 from streams.maintext import MainText
+from streams.markdown import markdown as as_markdown
 from streams.media import MediaType, in_force, is_html, is_text
 from streams.metadata import NOTHING, Metadata
 from streams.outlinks import resolve
@@ -48,6 +49,7 @@ class _Content(NamedTuple):
     link_density: float = 0.0
     metadata: Metadata = NOTHING
     own: Own = NOTHING_OWN
+    markdown: str = ""
 
 
 def headers(head: bytes) -> dict[str, list[str]]:
@@ -93,6 +95,8 @@ class Way(NamedTuple):
     """Whether nofollow directives of the whole page count."""
     parse: bool = True
     """``False`` reads HTML by patterns alone, in linear time and little memory."""
+    markdown: bool = True
+    """Whether the main text is wanted as Markdown too."""
     sites: Sites = Sites()
 
     def apart(self, opened: Opened) -> bool:
@@ -121,6 +125,10 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
     flags = [*opened.flags, *content.flags, *own.flags]
     if text is not content.text:
         flags.append("text_cut")
+    markdown = content.markdown
+    if len(encoded) + len(markdown.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+        markdown = ""
+        flags.append("markdown_left_out")
     document = Document(
         fetch_id=page.fetch_id,
         crawl=page.crawl,
@@ -149,6 +157,7 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
         simhash=simhash(encoded),
         extracted=own.extracted,
         rules=way.sites.rules.version,
+        markdown=markdown,
         **_about(content),
     )
     return Cleaned(document, list(content.follow))
@@ -173,8 +182,8 @@ def _html(opened: Opened, way: Way) -> _Content:
     obeyed = parsed.directives | asked if way.obey else frozenset[str]()
     follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
     links = tuple(url.href for url in resolved.urls)
-    if page.status == HTTPStatus.OK and metadata.looks_missing(parsed.title, text):
-        flags.append("soft_404")
+    if page.status == HTTPStatus.OK and (said := errorpages.mark(parsed.title, text, parsed.noscript)) is not None:
+        flags.append(said)
     return _Content(
         parsed.title,
         text,
@@ -188,6 +197,7 @@ def _html(opened: Opened, way: Way) -> _Content:
         main.link_density,
         metadata.read(parsed, text, page.fetched_at),
         own,
+        as_markdown(main.blocks) if way.markdown and main.read else "",
     )
 
 

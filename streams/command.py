@@ -129,7 +129,7 @@ def _fields(document: Document) -> dict[str, object]:
 
 def _show(document: Document, follow: int, cpu_ms: float) -> None:
     for name, value in _fields(document).items():
-        if name in ("text", "extracted", "sources") or value in (None, [], {}):
+        if name in ("text", "markdown", "extracted", "sources") or value in (None, [], {}):
             continue
         shown = f"{len(value)}, first {value[0]!r}" if isinstance(value, list) and name != "flags" else value
         _line(name, shown, document.sources.get(name))

@@ -63,7 +63,8 @@ class Isolation:
         process = await self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        order: dict[str, object] = {"robots_token": way.robots_token, "obey": way.obey, "now": now.isoformat()}
+        order: dict[str, object] = {"robots_token": way.robots_token, "obey": way.obey, "markdown": way.markdown}
+        order["now"] = now.isoformat()
         if way.sites.rules is not self._rules:
             self._rules = way.sites.rules
             order["rules"] = self._rules.given.model_dump(mode="json")
@@ -106,7 +107,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         wanted: Mapping[str, object] = json.loads(order)
         if "rules" in wanted:
             sites = sites._replace(rules=Rules(RuleSet.model_validate(wanted["rules"])))
-        way = Way(str(wanted["robots_token"]), bool(wanted["obey"]), sites=sites)
+        way = Way(str(wanted["robots_token"]), bool(wanted["obey"]), markdown=bool(wanted["markdown"]), sites=sites)
         cleaned = finish(open_page(decode(Page, page)), way, datetime.fromisoformat(str(wanted["now"])))
         follow = json.dumps([url.href for url in cleaned.follow]).encode()
         answers.writelines(_LENGTH.pack(len(part)) + part for part in (encode(cleaned.document), follow))

@@ -56,7 +56,7 @@ class Replay:
 
     def __init__(self, settings: Settings, sites: Sites, write: Write, progress: Callable[[Tally], None]) -> None:
         self._settings = settings
-        self._way = Way(settings.identity.robots_token, obey=True, sites=sites)
+        self._way = Way(settings.identity.robots_token, obey=True, markdown=settings.streams.markdown, sites=sites)
         self._spool = Spool(settings)
         self._write = write
         self._progress = progress

@@ -23,6 +23,10 @@ class StreamSettings(Group):
     """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""
     rules: Path | None = None
     """Per-site extraction rules: a TOML file or a folder of them; read again when changed, refused when bad."""
+    markdown: bool = True
+    """Whether documents hold their main text as Markdown too."""
+    recent_texts: int = Field(default=50_000, ge=0, le=10_000_000)
+    """Texts that each worker remembers to mark copies (about a kilobyte each, twice); 0 marks none."""
     costly_pages_timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))
     """What one page that is large, or that rules or custom cleaners read, may take in a process of its own before
     that is killed and the page read by patterns alone."""

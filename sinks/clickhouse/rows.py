@@ -69,7 +69,7 @@ DOCUMENTS = Table(
         _field("link_density", DOUBLE),
         _field("simhash", LONG),
         Column("sources", NAMED_STRINGS, lambda record: list(record.sources.items())),
-        *map(_field, ("extracted", "rules")),
+        *map(_field, ("extracted", "rules", "markdown", "duplicate_of", "near_duplicate_of")),
     ),
     "fetched_at",
 )

@@ -25,7 +25,7 @@ _NO_PLACE = -1
 # What tells who, when and where, and what follows from a field that is compared.
 _NOT_COMPARED = frozenset(
     (*_KEY, "url_id", "fetch_id", "parent", "depth", "status", "fetched_at", "cleaned_at", "cleaner", "rules")
-) | {"content_hash", "simhash"}
+) | {"content_hash", "simhash", "duplicate_of", "near_duplicate_of"}
 _FIELDS = tuple(column.name for column in DOCUMENTS.columns if column.name not in _NOT_COMPARED)
 _EMPTY = "('(NULL)', '(\\'\\')', '([])', '({})', '(\\'{}\\')', '(0)')"
 _SAMPLE_CHARS = 20_000
