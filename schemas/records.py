@@ -228,6 +228,12 @@ class Document(Record):
     link_density: float = 0.0
     simhash: int = 0
     sources: dict[str, str] = {}
+    extracted: str = "{ }"
+    """Fields of per-site rules and custom cleaners, as a JSON object; Apicurio takes no contract with a default `{}`."""
+    rules: str | None = None
+    markdown: str = ""
+    duplicate_of: str | None = None
+    near_duplicate_of: str | None = None
 
 
 class Decision(Record):
