@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from benchmarks import report
+from frontier import admission
 from frontier.memory import Memory
 from frontier.outbox import Bundle
 from frontier.partition import USED, Partition
@@ -103,7 +104,7 @@ def admit(bench: Bench, sizes: list[int]) -> int:
     for begin in range(0, len(records), BATCH):
         with bench.transaction():
             for record in records[begin : begin + BATCH]:
-                bench.partition.admit(record, None, 0.0)
+                admission.admit(bench.partition, record, None, 0.0)
     return sum(len(record.urls) for record in records)
 
 
