@@ -3,7 +3,7 @@
 import re
 from datetime import UTC, datetime
 
-from frontier.budgets import Spent, pattern, spent
+from frontier.budgets import Spent, pattern, room, spent
 from frontier.entry import Entry, Lane, fingerprint, rank
 from frontier.partition import Partition
 from frontier.tallies import of_domain, of_host
@@ -78,6 +78,7 @@ class _Gate:
         self._tallies = partition.memory.tallies
         self._names = of_host(links.crawl, links.host), of_domain(links.crawl, links.host)
         self._tally, self._domain = map(self._tallies.get, self._names)
+        self._room = room(self._limits, self._tally, self._domain)
         self._before = [(each.urls, each.hosts) for each in (self._tally, self._domain)]
 
     def refusal(self, url: str) -> Rule | Spent | str | None:
@@ -87,15 +88,19 @@ class _Gate:
         if not is_of_host(url, self._host):
             return "not_of_host"
         kind = pattern(url) if "?" in url else None
-        if not self._is_wanted:
-            reason = self._trap(url, self._year) or spent(self._limits, self._tally, self._domain, kind)
-            if reason is not None:
-                return reason
+        if not self._is_wanted and (reason := self._trap(url, self._year) or self._spent(kind)) is not None:
+            return reason
         if not self._tally.urls:
             self._domain.hosts += 1
         self._tally.take(kind)
         self._domain.urls += 1
         return None
+
+    def _spent(self, kind: str | None) -> Spent | None:
+        self._room -= 1
+        if self._room >= 0 and kind is None:
+            return None
+        return spent(self._limits, self._tally, self._domain, kind)
 
     def close(self) -> None:
         """Keep what was counted."""

@@ -4,6 +4,7 @@ It ends the traps that no rule on a single URL can see. :class:`frontier.tallies
 """
 
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 from zlib import crc32
@@ -72,3 +73,10 @@ def spent(limits: TrapSettings, host: Tally, domain: Tally, kind: str | None) ->
     if limits.pattern_urls and kind is not None and host.patterns.get(kind, 0) >= limits.pattern_urls:
         return "pattern_budget"
     return None
+
+
+def room(limits: TrapSettings, host: Tally, domain: Tally) -> float:
+    """URLs without a query of which :func:`spent` need not be asked: none is one too many."""
+    if limits.domain_hosts and not host.urls and domain.hosts >= limits.domain_hosts:
+        return 0
+    return min((limits.host_urls or math.inf) - host.urls, (limits.domain_urls or math.inf) - domain.urls)

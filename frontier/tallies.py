@@ -23,7 +23,7 @@ def of_domain(crawl: str, host: str) -> str:
 
 
 def step(count: int) -> int:
-    """Grows with each quarter or eighth of the count, from 16 on: what the changelog is told at each step."""
+    """Grows with each quarter or eighth of the count, from 16 on: a tally is written at each step."""
     if count < _FIRST_STEP:
         return min(count, 1)
     size = count.bit_length()
@@ -31,39 +31,34 @@ def step(count: int) -> int:
 
 
 class Tallies:
-    """Written once at the end of a transaction, however many URLs it was for.
+    """Exact in memory, and written only now and then: at the end of a transaction in which one took a step.
 
-    The changelog gets them only now and then: who restores it alone has forgotten a fifth of a tally at the most, which
-    a budget can bear, and a host that is new to its domain none.
+    Whoever takes the partition over has forgotten a fifth of a tally at the most, which a budget can bear, and of a
+    domain no host that it has counted: to write all of them with every URL would cost more than all rules together.
     """
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._changed: dict[str, Tally] = {}
-        self._told: set[str] = set()
         self._recent: Recent[str, Tally] = Recent(IN_MEMORY_BYTES)
 
     def get(self, name: str) -> Tally:
         """The tally of this name."""
-        found = self._changed.get(name) or self._recent.get(name)
+        found = self._recent.get(name)
         if found is None:
-            found = unpack(self._store.tally(name))
+            found = self._changed.get(name) or unpack(self._store.tally(name))
             self._recent.put(name, found, _LEAST_BYTES)
         return found
 
     def change(self, name: str, tally: Tally, before: tuple[int, int]) -> None:
         """It was changed; its URLs and hosts were so many before."""
-        self._changed[name] = tally
         if (step(tally.urls), step(tally.hosts)) != (step(before[0]), step(before[1])):
-            self._told.add(name)
+            self._changed[name] = tally
 
     def take_changed(self) -> Iterator[tuple[str, bytes]]:
-        """Write what has changed to the store, and give what the changelog is told."""
+        """Write what has taken a step to the store, and give it for the changelog."""
         for name, tally in self._changed.items():
             packed = tally.pack()
             self._store.put_tally(name, packed)
-            self._recent.put(name, tally, _LEAST_BYTES)
-            if name in self._told:
-                yield name, packed
+            yield name, packed
         self._changed.clear()
-        self._told.clear()

@@ -56,6 +56,7 @@ class Traps:
         self._chars = limits.max_chars or float("inf")
         self._repeats = limits.max_repeats or float("inf")
         self._most_slashes = limits.max_segments + _BEFORE_PATH - 1 if limits.max_segments else float("inf")
+        self._few_slashes = min(_BEFORE_PATH + self._repeats, self._most_slashes)
         self._most_ands = limits.max_parameters - 1 if limits.max_parameters else float("inf")
         self._escapes = re.compile(f"%(?:25){{{limits.max_escapes + 1}}}") if limits.max_escapes else None
         self._back, self._ahead = limits.calendar_back // _YEAR, limits.calendar_ahead // _YEAR
@@ -67,12 +68,14 @@ class Traps:
 
     def rule(self, url: str, year: int) -> Rule | None:
         """The rule by which a canonical URL is a trap, in a given year."""
-        # Nearly every URL is judged by counting alone.
         if len(url) > self._chars:
             return "too_long"
-        path, _, query = url.partition("?") if "?" in url else (url, "", "")
+        # Nearly every URL is judged by these looks alone.
+        if url.count("/") < self._few_slashes and not url[-2:-1].isdigit() and "?" not in url and "%25" not in url:
+            return None
+        path, _, query = url.partition("?")
         found = self._of_path(path, year) or (self._of_query(query, year) if query else None)
-        if found is None and self._escapes is not None and "%25" in url and self._escapes.search(url) is not None:
+        if found is None and self._escapes is not None and self._escapes.search(url) is not None:
             return "growing_escapes"
         return found
 

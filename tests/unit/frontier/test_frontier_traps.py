@@ -181,8 +181,8 @@ def scene_from(changes: list[tuple[bytes, bytes | None]]) -> Scene:
     return scene
 
 
-def test_budgets_survive_the_loss_of_the_disk_but_for_a_fifth() -> None:
-    """The changelog is told in steps: never more than was taken, at the most a fifth less, and every host."""
+def test_budgets_survive_a_new_owner_but_for_a_fifth() -> None:
+    """Tallies are written in steps: never more than was taken, a fifth less at the most, no host counted twice."""
     scene = Scene(now_s=NOW_S)
     for number in range(1_000):
         scene.admit(f"{H}/{number}", depth=1)
