@@ -28,6 +28,7 @@ from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
+from infra.settings.traps import TrapSettings
 
 __all__ = [
     "FetcherSettings",
@@ -38,6 +39,7 @@ __all__ = [
     "Settings",
     "SinkSettings",
     "StreamSettings",
+    "TrapSettings",
     "load",
 ]
 
