@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fetchers.cookies import CookieJar
 from fetchers.heads import Head
-from fetchers.names import of_name
 from infra.settings import Settings
 from infra.settings.headers import Profile, is_header_value
+from schemas.names import of_name
 from schemas.records import Request
 from schemas.url import Url
 

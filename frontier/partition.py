@@ -43,6 +43,7 @@ class Partition:
         self.token = token
         self.released_pages: Callable[[str], int] = lambda name: memory.counts[f"crawl/{name}/released"]
         """Of a crawl; the stage replaces it to count over all its partitions."""
+        self.needs_browser: Callable[[str], bool] = lambda _url: False  # the stage replaces it by what is set
         self.orders = Orders()
         """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
@@ -255,6 +256,7 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
+        entry = entry._replace(browser=entry.browser or self.needs_browser(entry.url))
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)
         _asked(host, now_s)

@@ -24,6 +24,7 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
 
@@ -33,6 +34,7 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "RenderingSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
@@ -62,6 +64,7 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     frontier: FrontierSettings = FrontierSettings()
     fetchers: FetcherSettings = FetcherSettings()
+    rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
     kafka_bootstrap_servers: str | None = Field(
