@@ -33,6 +33,8 @@ class Attempt:
     body: bytes = b""
     body_bytes: int = 0
     cut: Cut | None = None
+    rendered: bool = False
+    """Whether the body is what a browser made of what came."""
     content_type: str | None = None
     redirect_to: str | None = None
     retry_after: str | None = None
@@ -83,6 +85,7 @@ class Attempt:
                 head=self.head,
                 body=self.body,
                 cut=self.cut,
+                rendered=self.rendered,
             )
         return page, self._fetch(request, worker, fetch_id)
 

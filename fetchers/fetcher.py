@@ -12,11 +12,12 @@ from fetchers.dialler import Dial
 from fetchers.headers import RequestHeaders
 from fetchers.heads import Head
 from fetchers.location import redirect_target
-from fetchers.media import StoragePolicy, essence, looks_like_text
+from fetchers.media import RENDERED_TYPES, StoragePolicy, essence, looks_like_text
+from fetchers.rendering.detection import SCANNED_BYTES, needs_browser
 from fetchers.targets import TargetPolicy
 from fetchers.verdicts import describe, of_exception, of_status
 from infra.settings import Settings
-from schemas.codings import declared
+from schemas.codings import declared, undo
 from schemas.orders import Orders
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Kind, Request
@@ -29,14 +30,25 @@ _DRAINED_BYTES = 64 * 1024
 class Fetcher:
     """Fetches within the limits of the settings. Holds no state of its own between requests."""
 
-    def __init__(self, settings: Settings, connections: Connections, orders: Callable[[], Orders] = Orders) -> None:
-        """``orders`` gives those in force now: what was released before an order came is not fetched against it."""
+    def __init__(
+        self,
+        settings: Settings,
+        connections: Connections,
+        orders: Callable[[], Orders] = Orders,
+        *,
+        detect: bool = False,
+    ) -> None:
+        """``orders`` gives those in force now: what was released before an order came is not fetched against it.
+
+        With ``detect``, pages that show nothing without their scripts are told from others, and given up.
+        """
         wanted = settings.fetchers
         self._connections = connections
         self._orders = orders
         self._targets = TargetPolicy(wanted.blocked_names, wanted.blocked_ports)
         self._storage = StoragePolicy(wanted.media_types)
-        self._headers = RequestHeaders(settings)
+        self._detect = detect
+        self.headers = RequestHeaders(settings)
         self._total_s = wanted.total_timeout.total_seconds()
         self._head_s = min(wanted.head_timeout.total_seconds(), self._total_s)
         self._rate = wanted.min_rate_bytes_s, wanted.rate_grace.total_seconds()
@@ -56,10 +68,10 @@ class Fetcher:
             return attempt
         dial = Dial()
         url = split(request.url)
-        sent = self._headers.of(url, request)
+        sent = self.headers.of(url, request)
 
         def judge(head: Head) -> int:
-            self._headers.hear(url, request, head)
+            self.headers.hear(url, request, head)
             return self._judge(request, head, attempt, conditional=sent.conditional)
 
         patience = Patience(began_s + self._head_s, began_s + self._total_s, *self._rate)
@@ -122,6 +134,14 @@ class Fetcher:
             attempt.cut = attempt.cut or (None if text.is_whole else Cut.DECODE)
         elif _is_undeclared_binary(attempt, codings):
             attempt.fail(Outcome.SKIPPED, "no media type declared and the body is binary")
+        elif self._detect and _is_empty_frame(attempt, codings):
+            attempt.fail(Outcome.NEEDS_BROWSER, "the page shows nothing before its scripts have run")
+
+
+def _is_empty_frame(attempt: Attempt, codings: list[str]) -> bool:
+    if essence([attempt.content_type or "text/html"]) not in RENDERED_TYPES:
+        return False
+    return needs_browser(undo(attempt.body, declared(codings), SCANNED_BYTES).body)
 
 
 def _is_undeclared_binary(attempt: Attempt, codings: list[str]) -> bool:

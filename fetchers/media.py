@@ -4,6 +4,9 @@ import re
 from collections.abc import Sequence
 from fnmatch import translate
 
+RENDERED_TYPES = frozenset({"text/html", "application/xhtml+xml"})
+"""What a browser makes a page of."""
+
 _ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The binary data bytes of the MIME Sniffing Standard, section 3.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")

@@ -18,10 +18,15 @@ def is_header_value(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
+def is_header_name(name: str) -> bool:
+    """Whether the field is one that somebody may set beside the client, which answers for some itself."""
+    return _NAME.fullmatch(name) is not None and name.lower() not in _OURS
+
+
 def checked(headers: dict[str, str]) -> dict[str, str]:
     """The headers, if they can be sent."""
     for name, value in headers.items():
-        if not _NAME.fullmatch(name) or name.lower() in _OURS:
+        if not is_header_name(name):
             raise ValueError(f"{name!r} is no header that can be set")
         if not is_header_value(value):
             raise ValueError(f"the value of {name} is not printable ASCII")
