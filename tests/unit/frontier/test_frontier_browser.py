@@ -1,5 +1,6 @@
 """URLs that take a browser, and attempts that count for nothing."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_a_proxy_outage_costs_no_attempt() -> None:
 
 def test_a_proxy_outage_ends_nobody_elses_turn() -> None:
     """The host's other URLs go on: whoever has a proxy again is not held up by who had none."""
-    scene = Scene()
+    scene = Scene(backoff_shortest=timedelta(seconds=10))
     scene.admit(URL, "http://a.test/other")
     scene.settle(scene.release()[0], Outcome.PROXY_ERROR)
     assert [each.url for each in scene.release(1.1)] == ["http://a.test/other"]
