@@ -1,6 +1,8 @@
 """Settings of what the fetchers send besides the URL."""
 
 import re
+from datetime import timedelta
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, field_validator, model_validator
@@ -9,7 +11,12 @@ from infra.settings.group import Group
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # What the client itself answers for: another value would break the exchange, or claim what cannot be decoded.
-_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"})
+_OURS = frozenset(
+    {
+        *("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"),
+        *("signature", "signature-input", "signature-agent"),
+    }
+)
 _BRAND_VERSION = re.compile(r'"(?:Chromium|Google Chrome|Microsoft Edge)";v="(\d+)"')
 
 
@@ -63,6 +70,23 @@ class Profile(Group):
         return self
 
 
+class SignatureSettings(Group):
+    """Web Bot Auth: each request signed, so that sites can tell us from those who only say they are us."""
+
+    key_file: Path | None = None
+    """An Ed25519 private key as PEM (PKCS 8); without one nothing is signed."""
+    agent: str = Field(default="", pattern=r"^(https://[!-~]+)?$")
+    """Where the directory of our keys is served, for the Signature-Agent header."""
+    lifetime: timedelta = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1), le=timedelta(days=1))
+    """How long a signature may be believed; clocks differ, and a proxy may hold a request up."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.key_file is None) != (not self.agent) or set(self.agent) & set('"\\'):
+            raise ValueError("a key and the https:// address of its directory belong together")
+        return self
+
+
 class HeaderSettings(Group):
     """Honest by default: who we are, and nothing else. robots.txt is asked by the identity's token in any case."""
 
@@ -75,6 +99,8 @@ class HeaderSettings(Group):
     cookie_sites: int = Field(default=10_000, ge=1)
     """Sites whose cookies are remembered; the one used longest ago goes first."""
     cookies_per_site: int = Field(default=50, ge=1, le=1_000)
+
+    signatures: SignatureSettings = SignatureSettings()
 
     @field_validator("hosts")
     @classmethod
