@@ -47,7 +47,7 @@ class RequestHeaders:
     def of(self, url: Url, request: Request) -> Sent:
         """A GET for a canonical URL, on the condition that it has changed where validators are known."""
         conditions = _conditions(request)
-        cookies = self._jar.header(request.crawl, url, time.time()) if self._jar is not None else ""
+        cookies = self._cookies(request.crawl, url)
         more = f"Cookie: {cookies}\r\n{conditions}" if cookies else conditions
         fixed = self._same_for_all or self._by_name(url.name)
         raw = f"GET {url.path} HTTP/1.1\r\nHost: {url.host}\r\n{fixed}{more}{self._signature(url)}\r\n".encode()
@@ -59,7 +59,7 @@ class RequestHeaders:
         for name, value in more.items():
             if is_header_name(name) and is_header_value(value):
                 fixed = _merged(fixed, {name.title(): value})
-        if self._jar is not None and (cookies := self._jar.header(crawl, url, time.time())):
+        if cookies := self._cookies(crawl, url):
             fixed["Cookie"] = cookies
         if body or method == "POST":
             fixed["Content-Length"] = str(len(body))
@@ -72,6 +72,12 @@ class RequestHeaders:
         """Keep the cookies of an answer, where cookies are kept."""
         if self._jar is not None and (lines := head.values(b"set-cookie")):
             self._jar.take(request.crawl, url, lines, time.time())
+
+    def _cookies(self, crawl: str, url: Url) -> str:
+        """Those that were kept; none where a rule says what its hosts get, for a request has one Cookie field."""
+        if self._jar is None or any(name.lower() == "cookie" for name in of_name(self._hosts, url.name) or ()):
+            return ""
+        return self._jar.header(crawl, url, time.time())
 
     def _signature(self, url: Url) -> str:
         if self._signer is None:
