@@ -181,6 +181,8 @@ class Page(Record):
     cut: Cut | None
     body_at: str | None = None
     """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
+    rendered: bool = False
+    """Whether the body is what a browser made of the response: HTML in UTF-8, without codings, and so the head says."""
 
 
 class Document(Record):
