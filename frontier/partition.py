@@ -3,7 +3,7 @@
 import heapq
 import random
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from frontier import host as hosts
@@ -83,6 +83,10 @@ class Partition:
     def hosts(self) -> int:
         """Hosts with work."""
         return len(self._hosts)
+
+    def each_host(self) -> Iterable[Host]:
+        """Every host in memory."""
+        return self._hosts.values()
 
     def next_s(self) -> float | None:
         """When the next host is due."""

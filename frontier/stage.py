@@ -62,6 +62,7 @@ class Frontier:
         self._told: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
         self._commit_at_s = self._expire_at_s = 0.0
         self._questions = Questions()
+        self.explain, self.hosts = self._questions.explain, self._questions.hosts
         self._expire_every_s = min(EXPIRE_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -273,10 +274,6 @@ class Frontier:
             for topic, offset in owned.positions.items()
         }
         self._told = (positions, figures(self._owned.values()))
-
-    async def explain(self, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
-        """What is known of a canonical URL (:func:`frontier.explain.explain`)."""
-        return await self._questions.ask(partition, crawl, url)
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""

@@ -24,6 +24,7 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.monitor import MonitorSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
 
@@ -33,6 +34,7 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "MonitorSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
@@ -64,6 +66,7 @@ class Settings(BaseSettings):
     fetchers: FetcherSettings = FetcherSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
+    monitor: MonitorSettings = MonitorSettings()
     kafka_bootstrap_servers: str | None = Field(
         default=None, validation_alias=AliasChoices("KAFKA_BOOTSTRAP_SERVERS", "kafka_bootstrap_servers")
     )
