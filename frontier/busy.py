@@ -15,7 +15,7 @@ def busiest(partitions: Iterable[Partition], search: str, limit: int, now_s: flo
     found = (
         (len(host.queues), host)
         for partition in partitions
-        for host in partition.each_host()
+        for host in partition.hosts()
         if not host.idle and search in host.name
     )
     return [_told(host, queued, now_s) for queued, host in nlargest(limit, found, key=lambda pair: pair[0])]

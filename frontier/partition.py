@@ -3,7 +3,7 @@
 import heapq
 import random
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 
 from frontier import host as hosts
@@ -82,12 +82,8 @@ class Partition:
             host.asked_s = self._opened_s
         return host
 
-    def hosts(self) -> int:
-        """Hosts with work."""
-        return len(self._hosts)
-
-    def each_host(self) -> Iterable[Host]:
-        """Every host in memory."""
+    def hosts(self) -> Collection[Host]:
+        """Every host in memory: with work, or with a delay that still runs."""
         return self._hosts.values()
 
     def next_s(self) -> float | None:

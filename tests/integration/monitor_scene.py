@@ -26,7 +26,7 @@ from schemas.records import Crawl, DeadLetter, Document, Fetch, Heartbeat, Kind,
 from schemas.url import url_id
 from schemas.wire import encode
 
-STAGES = ("frontier", "fetchers", "streams", "sinks")
+STAGES = ("frontier", "fetchers", "streams", "sinks", "monitor")
 WITHIN_S = 60
 
 

@@ -105,7 +105,7 @@ def test_the_overview_tells_rates_lag_and_what_is_wrong(scene: Scene) -> None:
     for _ in range(5):
         emit(UrlFetched("http://a.test/", Outcome.OK, 200, None, 10, 0.2, None))
     found = scene.until("/api/overview", lambda answer: answer["rates"]["pages"] > 0)
-    assert found["stages"] == {"fetchers": 1, "frontier": 1, "sinks": 1, "streams": 1}
+    assert found["stages"] == {"fetchers": 1, "frontier": 1, "monitor": 1, "sinks": 1, "streams": 1}
     assert found["history"][-1]["lag"]["odradek-sink-clickhouse"] >= 3
     assert 0.1 < found["p50_s"] < 0.25
     kinds = {finding["kind"] for finding in found["findings"]}

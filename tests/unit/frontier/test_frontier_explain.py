@@ -32,7 +32,7 @@ def test_a_url_that_nobody_named_is_unknown_and_stays_so() -> None:
     scene = Scene()
     assert told(scene)["state"] == "unknown"
     scene.release(10)
-    assert scene.partition.hosts() == 0
+    assert len(scene.partition.hosts()) == 0
     scene.admit(A)
     assert told(scene)["state"] == "waiting"
 
