@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -16,14 +16,15 @@ from monitor import endpoint
 from monitor.api.desk import Desk
 from monitor.api.guard import Policy, is_loopback
 from monitor.api.server import Server
-from monitor.diagnosis import diagnose
+from monitor.diagnosis import STAGES, diagnose
 from monitor.documents import NewestDocuments
-from monitor.findings import Case, counts
+from monitor.findings import Case, Finding, counts
 from monitor.following import follow
 from monitor.hosts import HostTable
 from monitor.letters import Letters
+from monitor.look import Look
 from monitor.looking import Looking
-from monitor.picture import Picture
+from monitor.picture import Picture, State
 
 LONGEST_WAIT = timedelta(seconds=30)
 BUSY_HOSTS = 50
@@ -100,20 +101,7 @@ class Monitor:
         orders = [order for _, order in self._control.ordered()]
         desk.findings = diagnose(Case(look, picture, self._hosts, desk.busy, self._letters, orders))
         self._ready = True
-        topics: Counter[str] = Counter()
-        for place, end in look.offsets.ends.items():
-            topics[place[0]] += end - look.offsets.starts.get(place, 0)
-        emit(
-            Looked(
-                at_s=look.at.timestamp(),
-                lag={group: look.offsets.lag(group) for group in look.offsets.groups},
-                members={name: len(group.members) for name, group in look.groups.items()},
-                workers=Counter((beat.stage, picture.state(beat, look.at).value) for beat in look.beats),
-                records=topics,
-                frontier=picture.points[-1].frontier,
-                findings=counts(desk.findings),
-            )
-        )
+        emit(looked(look, picture, desk.findings))
 
     def ready(self) -> bool:
         """Whether it has seen the pipeline."""
@@ -134,6 +122,33 @@ class Monitor:
     def positions(self) -> Mapping[str, int]:
         """None."""
         return {}
+
+
+def looked(look: Look, picture: Picture, findings: Sequence[Finding]) -> Looked:
+    """A look as metrics: what is no longer there is told as nothing, since a series that stays would go on lying."""
+    topics: Counter[str] = Counter()
+    for place, end in look.offsets.ends.items():
+        topics[place[0]] += end - look.offsets.starts.get(place, 0)
+    states = [(beat.stage, picture.state(beat, look.at), beat.ready) for beat in look.beats]
+    workers = Counter({(stage, state.value): 0 for stage in STAGES for state in (State.ALIVE, State.LATE)})
+    workers.update((stage, state.value) for stage, state, _ in states)
+    takes_work = {stage for stage, state, ready in states if ready and state is State.ALIVE}
+    quantiles = {"0.5": "fetch_to_row_p50_ms", "0.95": "fetch_to_row_p95_ms", "0.99": "fetch_to_row_p99_ms"}
+    return Looked(
+        at_s=look.at.timestamp(),
+        lag={group: look.offsets.lag(group) for group in look.offsets.groups},
+        members={name: len(group.members) for name, group in look.groups.items()},
+        workers=workers,
+        records=topics,
+        frontier=picture.points[-1].frontier,
+        findings=counts(findings),
+        disk_free=look.disk_free,
+        fetch_to_row_s={
+            quantile: max((beat.counts.get(figure, 0) for beat in look.beats), default=0) / 1000
+            for quantile, figure in quantiles.items()
+        },
+        available=set(STAGES) <= takes_work,
+    )
 
 
 def policy_of(settings: Settings) -> Policy:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from schemas.orders import Action, Subject
 from schemas.records import Crawl
@@ -18,13 +18,6 @@ class Trouble(Answer):
     """Why there is no answer."""
 
     error: str
-
-
-class Session(Answer):
-    """What the caller may do."""
-
-    may_change: bool = Field(description="The token that was shown is right.")
-    version: str
 
 
 class FindingShown(Answer):
@@ -277,6 +270,17 @@ class Rows(Answer):
     rows: list[list[object]]
     cut: bool
     took_s: float
+
+
+class Target(Answer):
+    """The metrics of some workers of one stage."""
+
+    targets: list[str]
+    labels: dict[str, str]
+
+
+class Targets(RootModel[list[Target]]):
+    """Where metrics are, as Prometheus wants them told (its HTTP service discovery)."""
 
 
 class SettingShown(Answer):

@@ -15,7 +15,7 @@ class Endpoint(NamedTuple):
     method: Literal["GET", "POST"]
     path: str
     asks: type[questions.Question]
-    answers: type[answers.Answer]
+    answers: type[BaseModel]
     run: Callable[[Desk, Any], Awaitable[BaseModel]]
 
     @property
@@ -34,6 +34,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/dead-letters", questions.LettersWanted, answers.DeadLetters, newest.dead_letters),
     Endpoint("GET", "/api/queries", questions.Nothing, answers.ReadyQueries, reading.ready_queries),
     Endpoint("GET", "/api/settings", questions.Nothing, answers.SettingsShown, reading.settings),
+    Endpoint("GET", "/api/targets", questions.Nothing, answers.Targets, reading.targets),
     Endpoint("GET", "/api/orders", questions.Nothing, answers.Orders, reading.orders),
     Endpoint("POST", "/api/orders", questions.Ordered, answers.Orders, changing.give),
     Endpoint("POST", "/api/orders/withdrawals", questions.Withdrawn, answers.Orders, changing.withdraw),

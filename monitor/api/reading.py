@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 from infra.kafka.topics import all_topics
 from infra.life import chosen, life_of, parse
@@ -214,3 +215,14 @@ async def ready_queries(_desk: Desk, _question: questions.Nothing) -> answers.Re
 async def settings(desk: Desk, _question: questions.Nothing) -> answers.SettingsShown:
     """The settings in force in the monitor's process, and where each comes from; secrets are masked."""
     return answers.SettingsShown(settings=[answers.SettingShown(**each._asdict()) for each in shown(desk.settings)])
+
+
+async def targets(desk: Desk, _question: questions.Nothing) -> answers.Targets:
+    """Every living worker's metrics, for the HTTP service discovery of Prometheus."""
+    look = desk.picture.look
+    return answers.Targets(
+        [
+            answers.Target(targets=[urlsplit(beat.url).netloc], labels={"job": beat.stage, "worker": beat.worker})
+            for beat in (look.beats if look else ())
+        ]
+    )

@@ -17,6 +17,15 @@ _LEASED = Gauge("odradek_frontier_leased_requests", "Requests that are out.")
 _HOSTS = Gauge("odradek_frontier_hosts", "Hosts that the frontier has in memory.")
 _OUTBOX = Gauge("odradek_frontier_outbox_transactions", "Transactions of which the broker does not have all yet.")
 _FINDINGS = Gauge("odradek_findings", "What the monitor finds wrong now, by kind.", ["kind"])
+_DISK = Gauge("odradek_disk_free_ratio", "Share of a file system that is free, by what lies on it.", ["what"])
+_FRESH = Gauge(
+    "odradek_fetch_to_row_seconds",
+    "From the fetch to the row, since the sinks began: the slowest worker's quantiles.",
+    ["quantile"],
+)
+_ROBOTS = Gauge("odradek_frontier_waiting_robots", "Requests for a robots.txt that are out; their hosts wait.")
+_FRONTIER = {"queued": _QUEUED, "leased": _LEASED, "hosts": _HOSTS, "outbox": _OUTBOX, "waiting_robots": _ROBOTS}
+_AVAILABLE = Gauge("odradek_pipeline_available", "1 while every stage has a living worker that takes work.")
 _LOOK_AT = Gauge("odradek_monitor_look_timestamp_seconds", "When the monitor looked last with success.")
 _FAILED = Counter("odradek_monitor_looks_failed_total", "Looks that Kafka did not answer.")
 _REFUSED = Counter("odradek_monitor_requests_refused_total", "Requests that were not allowed, by why.", ["why"])
@@ -37,6 +46,10 @@ class Looked(Event):
     records: Mapping[str, int]
     frontier: Mapping[str, int]
     findings: Mapping[str, int]
+    disk_free: Mapping[str, float]
+    fetch_to_row_s: Mapping[str, float]
+    """By quantile."""
+    available: bool
 
     def measure(self) -> None:
         for group, topics in self.lag.items():
@@ -44,13 +57,19 @@ class Looked(Event):
                 _LAG.labels(group, topic).set(behind)
         for group, count in self.members.items():
             _MEMBERS.labels(group).set(count)
-        for gauge, values in ((_RECORDS, self.records), (_FINDINGS, self.findings)):
+        for gauge, values in (
+            (_RECORDS, self.records),
+            (_FINDINGS, self.findings),
+            (_DISK, self.disk_free),
+            (_FRESH, self.fetch_to_row_s),
+        ):
             for label, value in values.items():
                 gauge.labels(label).set(value)
         for (stage, state), count in self.workers.items():
             _WORKERS.labels(stage, state).set(count)
-        for gauge, figure in ((_QUEUED, "queued"), (_LEASED, "leased"), (_HOSTS, "hosts"), (_OUTBOX, "outbox")):
+        for figure, gauge in _FRONTIER.items():
             gauge.set(self.frontier.get(figure, 0))
+        _AVAILABLE.set(self.available)
         _LOOK_AT.set(self.at_s)
 
 
