@@ -95,7 +95,7 @@ def _of(module: ModuleType) -> Iterable[Metric]:
         if isinstance(value, MetricWrapperBase):
             # The library has no public way to ask.
             about: dict[str, Any] = vars(value)
-            kind = value._type  # noqa: SLF001
+            kind = str(value._type)  # noqa: SLF001
             name = f"{about['_name']}_total" if kind == "counter" else about["_name"]
             yield Metric(name, kind, tuple(about["_labelnames"]), about["_documentation"], told_by)
 

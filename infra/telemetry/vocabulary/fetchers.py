@@ -61,6 +61,8 @@ class ConnectionOpened(Event):
 _PROXY_FAILURES = Counter(
     "odradek_proxy_failures_total", "Failures of proxies; resting after as many as are allowed.", ["rests"]
 )
+for _rests in ("true", "false"):
+    _PROXY_FAILURES.labels(_rests)
 _PROXIES = Gauge("odradek_proxies", "Proxies of the pool, resting or not.")
 
 
