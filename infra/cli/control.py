@@ -1,6 +1,5 @@
 """``odradek control``: steer running crawls."""
 
-import getpass
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from infra.cli.arguments import user
 from infra.devstack.local import attach
 from infra.kafka.admin import Topics
 from infra.kafka.control import Control
@@ -98,24 +98,17 @@ def list_orders(as_json: Annotated[bool, typer.Option("--json", help="For script
     Console().print(table if found else "no order is in force")
 
 
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
-
-
 def _give(action: Action, target: str, amount: float | None, reason: str | None) -> None:
     subject, name = parsed(target)
     with _connected() as (settings, followed):
-        order = Steering(settings, followed).give(Wish(action, subject, name, amount, reason), _who())
+        order = Steering(settings, followed).give(Wish(action, subject, name, amount, reason), user())
     print(f"in force: {order.action} {order.subject}:{order.target}")
 
 
 def _withdraw(action: Action, target: str) -> None:
     subject, name = parsed(target)
     with _connected() as (settings, followed):
-        Steering(settings, followed).withdraw(Wish(action, subject, name), _who())
+        Steering(settings, followed).withdraw(Wish(action, subject, name), user())
     print(f"taken back: {action} {subject}:{name}")
 
 
