@@ -1,5 +1,7 @@
 """The sinks that the contract is held against: how each is made, made to fail once, and read."""
 
+import json
+import re
 import sqlite3
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +26,10 @@ from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
 from tests.stores.servers import Servers
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
+[EXAMPLE] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+"""The sink that the documentation shows, as it stands there."""
 
 
 class Subject(Protocol):
@@ -174,6 +180,23 @@ class RedisSubject(BlockingSubject):
         return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
 
 
+class ExampleSubject(BlockingSubject):
+    """The example that docs/sinks.md shows."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        found: dict[str, Any] = {}
+        exec(compile(EXAMPLE, "docs/sinks.md", "exec"), found)
+        self.blocking = found["FolderSink"](Settings(), f"folder:{tmp_path}/rows")
+        self.sink = self.blocking
+        self.folder = tmp_path / "rows"
+
+    def rows(self, topic: TopicName) -> int:
+        return len(list((self.folder / TABLES[topic].name).glob("*.json")))
+
+    def texts(self) -> list[str]:
+        return [json.loads(path.read_text())["text"] for path in (self.folder / "documents").glob("*.json")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
@@ -181,5 +204,6 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "sqlite": SQLiteSubject,
     "postgres": PostgresSubject,
     "redis": RedisSubject,
+    "example": ExampleSubject,
 }
 """Every kind of sink; the same contract holds for each."""
