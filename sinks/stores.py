@@ -20,6 +20,9 @@ KINDS = {
     "postgres": "sinks.postgres.sink:PostgresSink",
     "postgresql": "sinks.postgres.sink:PostgresSink",
     "s3": "sinks.objects.sink:ObjectsSink",
+    "redis": "sinks.redis.sink:RedisSink",
+    "rediss": "sinks.redis.sink:RedisSink",
+    "unix": "sinks.redis.sink:RedisSink",
     "sqlite": "sinks.sqlite.sink:SQLiteSink",
 }
 """Scheme of a DSN to the class, which is made with the settings and the DSN. Imported only when it is used."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
@@ -22,6 +23,7 @@ from sinks.objects.formats import FORMATS
 from sinks.objects.place import place_of
 from sinks.objects.sink import ObjectsSink
 from sinks.postgres.sink import PostgresSink
+from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
@@ -193,6 +195,21 @@ def parquet_in_a_bucket(tmp_path: Path, servers: Servers) -> Subject:
     return ObjectsSubject(servers.moto.dsn(servers.moto.new_bucket()), tmp_path, "parquet")
 
 
+class RedisSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.server = servers.redis
+        self.prefix = f"test-{uuid4().hex}:"
+        self.blocking = RedisSink(Settings(), self.server.dsn(self.prefix))
+        self.sink = self.blocking
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.server.keys(f"{self.prefix}{TABLES[topic].name}:*"))
+
+    def texts(self) -> list[str]:
+        client = self.server.client()
+        return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
@@ -202,5 +219,6 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "parquet": parquet_in_a_folder,
     "jsonl": json_lines_in_a_folder,
     "s3": parquet_in_a_bucket,
+    "redis": RedisSubject,
 }
 """Every kind of sink; the same contract holds for each."""

@@ -4,6 +4,7 @@ from functools import cached_property
 
 from tests.stores.moto import MotoServer
 from tests.stores.postgres import PostgresServer
+from tests.stores.redis import RedisServer
 from tests.stores.server import Server
 
 
@@ -28,6 +29,13 @@ class Servers:
     def moto(self) -> MotoServer:
         """Amazon's services."""
         server = MotoServer()
+        self._start(server)
+        return server
+
+    @cached_property
+    def redis(self) -> RedisServer:
+        """A Redis."""
+        server = RedisServer()
         self._start(server)
         return server
 

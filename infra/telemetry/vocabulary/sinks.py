@@ -38,6 +38,16 @@ class StoreUnreachable(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StoreNotDurable(Event):
+    """What a store takes would not survive its crash."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "store forgets what it takes when it crashes"
+    where: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaMigrated(Event):
     """A store's schema was brought up to date."""
 
