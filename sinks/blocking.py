@@ -15,7 +15,7 @@ from infra.telemetry.vocabulary.sinks import StoreOpened
 from sinks.dsn import shown
 from sinks.judging import Verdict, open_failure, write_failure
 from sinks.sink import Block
-from sinks.tables import TABLES, Table
+from sinks.tables import Table, table_of
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class BlockingSink(ABC):
         """See :class:`sinks.sink.Sink`."""
         filled = [block for block in blocks if block.entries]
         if filled:
-            await self.call(lambda: self._write(TABLES[topic], filled))
+            await self.call(lambda: self._write(table_of(topic), filled))
 
     async def close(self) -> None:
         """See :class:`sinks.sink.Sink`."""

@@ -21,7 +21,7 @@ from sinks.breaker import Breaker, State
 from sinks.selection import Selection
 from sinks.sink import Block, Sink
 from sinks.stores import group, make_sink
-from sinks.tables import TABLES
+from sinks.tables import table_of
 from sinks.tally import Tally
 
 FIRST_WAIT = timedelta(seconds=0.5)
@@ -107,7 +107,7 @@ class Writer:
             rows = self.tally.wrote(topic, cut, datetime.now(UTC))
             if rows:
                 size_bytes = sum(len(record.value or b"") for record in portion)
-                emit(RowsWritten(self._name, TABLES[topic].name, rows, size_bytes, took_s))
+                emit(RowsWritten(self._name, table_of(topic).name, rows, size_bytes, took_s))
 
     async def _guarded(self, topic: TopicName, cut: Sequence[Block]) -> None:
         wait = self.breaker.wait(time.monotonic())

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 
 from infra.settings.group import Group
 
-SinkTopic = Literal["documents", "fetches", "events"]
+SinkTopic = Literal["documents", "fetches", "events", "pages"]
 StoreName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """Part of a consumer group's name and label of metrics."""
 
