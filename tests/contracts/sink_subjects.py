@@ -2,21 +2,28 @@
 
 import sqlite3
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+from aiohttp import web
+
+from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
 from infra.settings.sinks import ClickHouseSettings
 from schemas.records import Document
+from schemas.wire import decode
 from sinks.blocking import BlockingSink
 from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
+from sinks.kafka.records import ID, VERSION
+from sinks.kafka.sink import KafkaSink
 from sinks.memory.sink import MemorySink
 from sinks.objects import reading
 from sinks.objects.formats import FORMATS
@@ -27,6 +34,7 @@ from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
+from sinks.webhook.sink import WebhookSink
 from tests.stores.servers import Servers
 
 
@@ -210,6 +218,65 @@ class RedisSubject(BlockingSubject):
         return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
 
 
+class WebhookSubject:
+    """Shared between tests, so the receiver forgets what it had."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.receiver = servers.webhook
+        self.receiver.forget()
+        self.sink: Sink = WebhookSink(Settings(), self.receiver.dsn)
+
+    def fail_once(self, error: Exception) -> None:
+        self.receiver.answers.append(web.Response(status=503))
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.receiver.rows.get(TABLES[topic].name, {}))
+
+    def texts(self) -> list[str]:
+        return [row["text"] for row in self.receiver.rows["documents"].values()]
+
+    def stored(self, text: str) -> str:
+        return text
+
+
+class KafkaSubject:
+    """What a reader of the other cluster finds that folds by the headers."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.server = servers.kafka
+        self.prefix = f"test-{uuid4().hex[:12]}-"
+        self.kafka = KafkaSink(Settings(), self.server.dsn(self.prefix))
+        self.sink: Sink = self.kafka
+
+    def fail_once(self, error: Exception) -> None:
+        producer = self.kafka._producer
+        assert producer is not None
+        original = producer.deliver
+
+        async def failing(records: Iterable[Outbound]) -> None:
+            producer.deliver = original  # type: ignore[method-assign]
+            raise error
+
+        producer.deliver = failing  # type: ignore[method-assign]
+
+    def _latest(self, topic: TopicName) -> dict[bytes, bytes]:
+        latest: dict[bytes, tuple[datetime, bytes]] = {}
+        for record in self.server.records(f"{self.prefix}{topic}"):
+            name, version = record.headers[ID], datetime.fromisoformat(record.headers[VERSION].decode())
+            if name not in latest or version > latest[name][0]:
+                latest[name] = (version, record.value or b"")
+        return {name: value for name, (_, value) in latest.items()}
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self._latest(topic))
+
+    def texts(self) -> list[str]:
+        return [decode(Document, value).text for value in self._latest(TopicName.DOCUMENTS).values()]
+
+    def stored(self, text: str) -> str:
+        return text
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
@@ -220,5 +287,7 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "jsonl": json_lines_in_a_folder,
     "s3": parquet_in_a_bucket,
     "redis": RedisSubject,
+    "webhook": WebhookSubject,
+    "kafka": KafkaSubject,
 }
 """Every kind of sink; the same contract holds for each."""
