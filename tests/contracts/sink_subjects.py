@@ -29,6 +29,7 @@ from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
+from tests.contracts.handing_subjects import KafkaSubject, WebhookSubject
 from tests.stores.servers import Servers
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
@@ -244,5 +245,7 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "s3": parquet_in_a_bucket,
     "redis": RedisSubject,
     "example": ExampleSubject,
+    "webhook": WebhookSubject,
+    "kafka": KafkaSubject,
 }
 """Every kind of sink; the same contract holds for each."""
