@@ -24,7 +24,7 @@ class BlockingSink(ABC):
     """A :class:`sinks.sink.Sink` of four blocking methods, called in one thread: one after the other, in order.
 
     A connection that met trouble is not trusted again: the next write makes a new one. Each call has to end within 30
-    seconds by the store's own means, for a thread cannot be cancelled.
+    seconds (better 25: a stage has 30 to drain) by the store's own means, for a thread cannot be cancelled.
     """
 
     def __init__(self, settings: Settings, dsn: str) -> None:

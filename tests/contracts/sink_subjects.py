@@ -1,5 +1,7 @@
 """The sinks that the contract is held against: how each is made, made to fail once, and read."""
 
+import json
+import re
 import sqlite3
 from abc import ABC
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,6 +38,10 @@ from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
 from sinks.webhook.sink import WebhookSink
 from tests.stores.servers import Servers
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
+[EXAMPLE] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+"""The sink that the documentation shows, as it stands there."""
 
 
 class Subject(Protocol):
@@ -277,6 +283,23 @@ class KafkaSubject:
         return text
 
 
+class ExampleSubject(BlockingSubject):
+    """The example that docs/sinks.md shows."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        found: dict[str, Any] = {}
+        exec(compile(EXAMPLE, "docs/sinks.md", "exec"), found)
+        self.blocking = found["FolderSink"](Settings(), f"folder:{tmp_path}/rows")
+        self.sink = self.blocking
+        self.folder = tmp_path / "rows"
+
+    def rows(self, topic: TopicName) -> int:
+        return len(list((self.folder / TABLES[topic].name).glob("*.json")))
+
+    def texts(self) -> list[str]:
+        return [json.loads(path.read_text())["text"] for path in (self.folder / "documents").glob("*.json")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
@@ -289,5 +312,6 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "redis": RedisSubject,
     "webhook": WebhookSubject,
     "kafka": KafkaSubject,
+    "example": ExampleSubject,
 }
 """Every kind of sink; the same contract holds for each."""
