@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from schemas import records
 from schemas.orders import Order
 from schemas.records import Record
+from schemas.versions import Change, Version
 
 MARKER = b"\xc3\x01"
 _HEADER_BYTES = 10
@@ -33,6 +34,8 @@ CONTRACTS: dict[type[Record], str] = {
     records.Fetch: "fetch",
     records.Page: "page",
     records.Document: "document",
+    Version: "version",
+    Change: "change",
     records.Decision: "decision",
     records.DeadLetter: "dead_letter",
     records.Heartbeat: "heartbeat",
