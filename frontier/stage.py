@@ -10,7 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from frontier.admission import check
+from frontier.admission import admit, check
 from frontier.clock import Clock
 from frontier.figures import figures
 from frontier.memory import Memory
@@ -172,7 +172,7 @@ class Frontier:
                 links = decode(Links, record.value)
                 check(links)
                 trace = read(record.headers) if links.reason is Reason.SEED else None
-                owned.partition.admit(links, trace.trace_id if trace else None, now_s)
+                admit(owned.partition, links, trace.trace_id if trace else None, now_s)
             else:
                 settle(owned.partition, decode(Fetch, record.value), now_s)
         except (Undecodable, NeverValid) as error:

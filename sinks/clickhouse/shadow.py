@@ -13,10 +13,11 @@ from infra.telemetry.tracing import trace_of
 from schemas.records import Document
 from sinks.clickhouse import connection, endpoint, errors, migrations
 from sinks.clickhouse.embedded import DirectoryLock
-from sinks.clickhouse.rows import DOCUMENTS, arrow_table
+from sinks.clickhouse.rows import arrow_table
 from sinks.clickhouse.sink import PATIENCE
 from sinks.clickhouse.statements import literal
 from sinks.sink import Block, Entry
+from sinks.tables import DOCUMENTS
 
 _PREFIX = "documents_replay_"
 _KEY = ("crawl", "host", "url", "visit")

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from frontier.admission import admit
 from frontier.memory import Memory
 from frontier.outbox import unpack
 from frontier.rebuild import rebuild
@@ -132,9 +133,8 @@ class FrontierMachine(RuleBasedStateMachine):
         store = self.scene.memory.store
         store.begin()
         urls = ["http://a.test/never"]
-        self.scene.partition.admit(
-            Links(crawl="plain", host="a.test", reason=Reason.LINK, depth=0, urls=urls), None, self.scene.now_s
-        )
+        links = Links(crawl="plain", host="a.test", reason=Reason.LINK, depth=0, urls=urls)
+        admit(self.scene.partition, links, None, self.scene.now_s)
         store.close()
         self.restart(Store(self.scene.path), after_s)
 
@@ -145,7 +145,7 @@ class FrontierMachine(RuleBasedStateMachine):
         url = f"http://b.test/{path}"
         links = Links(crawl="plain", host="b.test", reason=Reason.LINK, depth=0, urls=[url])
         store.begin()
-        self.scene.partition.admit(links, None, self.scene.now_s)
+        admit(self.scene.partition, links, None, self.scene.now_s)
         self.scene.memory.settle("test")
         store.commit()
         self.admitted.add(("plain", url))

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from frontier.admission import admit
 from frontier.memory import Memory
 from frontier.outbox import Bundle
 from frontier.partition import USED, Partition
@@ -78,7 +79,7 @@ class Scene:
         """Hand URLs of one host to the frontier."""
         links = Links(crawl=crawl, host=split(urls[0]).host, reason=Reason.LINK, depth=depth, urls=list(urls))
         with self.step():
-            self.partition.admit(links, None, self.now_s)
+            admit(self.partition, links, None, self.now_s)
 
     def release(self, after_s: float = 0.0) -> list[Request]:
         """Move the clock and release what is due; the new requests."""
