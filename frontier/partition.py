@@ -3,7 +3,7 @@
 import heapq
 import random
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import get_args
 
@@ -48,6 +48,7 @@ class Partition:
         self.token = token
         self.released_pages: Callable[[str], int] = lambda name: memory.counts[f"crawl/{name}/released"]
         """Of a crawl; the stage replaces it to count over all its partitions."""
+        self.needs_browser: Callable[[str], bool] = lambda _url: False  # the stage replaces it by what is set
         self.orders = Orders()
         """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
@@ -89,9 +90,9 @@ class Partition:
             host.asked_s = self._opened_s
         return host
 
-    def hosts(self) -> int:
-        """Hosts with work."""
-        return len(self._hosts)
+    def hosts(self) -> Collection[Host]:
+        """Every host in memory: with work, or with a delay that still runs."""
+        return self._hosts.values()
 
     def next_s(self) -> float | None:
         """When the next host is due."""
@@ -242,6 +243,7 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
+        entry = entry._replace(browser=entry.browser or self.needs_browser(entry.url))
         self.longest_rest_s += 0.01 * (bearable_s(delay) - self.longest_rest_s)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)

@@ -19,7 +19,7 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.schema import fingerprint, load_schema, to_parsing_canonical_form
 from pydantic import ValidationError
 
-from schemas import records
+from schemas import letters, records
 from schemas.orders import Order
 from schemas.records import Record
 from schemas.versions import Change, Version
@@ -43,8 +43,8 @@ CONTRACTS: dict[type[Record], str] = {
     Version: "version",
     Change: "change",
     records.Decision: "decision",
-    records.DeadLetter: "dead_letter",
-    records.Resolution: "resolution",
+    letters.DeadLetter: "dead_letter",
+    letters.Resolution: "resolution",
     records.Heartbeat: "heartbeat",
 }
 """Each record and the name of its contract."""

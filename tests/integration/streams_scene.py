@@ -20,7 +20,8 @@ from infra.kafka.producer import Headers, Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.telemetry.tracing import HEADER
-from schemas.records import DeadLetter, Document, Links, Page
+from schemas.letters import DeadLetter
+from schemas.records import Document, Links, Page
 from schemas.url import url_id
 from schemas.versions import Change
 from schemas.wire import Undecodable, decode, encode
