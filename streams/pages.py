@@ -17,11 +17,12 @@ from schemas.records import Crawl, Document, Page
 from schemas.versions import Change
 from schemas.wire import Undecodable, decode
 from streams.changes import change, comparable, version_of
-from streams.clean import Way, finish, open_page
+from streams.clean import finish
 from streams.cleaners import installed
 from streams.copies import Copies
 from streams.delivery import Delivery
 from streams.isolation import Isolation
+from streams.opened import Way, open_page
 from streams.outlinks import Recent, select
 from streams.rules.source import RulesSource
 from streams.sites import Sites
