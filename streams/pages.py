@@ -59,8 +59,9 @@ class Pages:
     async def handle(self, batch: Sequence[Inbound]) -> None:
         """Clean the pages; every link, document and change is with the broker when this returns."""
         if self._versions is not None:
-            owned = {record.partition for record in batch}
-            await asyncio.to_thread(self._versions.own, owned, self._generation())
+            owned, generation = {record.partition for record in batch}, self._generation()
+            if not self._versions.current(owned, generation):
+                await asyncio.to_thread(self._versions.own, owned, generation)
         delivery = Delivery()
         unusable: list[tuple[Inbound, NeverValid]] = []
         for record in batch:
@@ -137,7 +138,7 @@ class Pages:
         if self._versions is not None and delivery.versions:
             records = delivery.version_records()
             await self._producer.deliver(record for _, record in records)
-            await asyncio.to_thread(self._versions.put, records)
+            self._versions.put(records)
         for event, trace in delivery.cleaned:
             emit(event, trace)
             self._counts.update(

@@ -2,13 +2,17 @@
 
 The compacted topic ``versions`` holds them, in the partition where the page's records are; each worker keeps a copy of
 its partitions in a private file that goes with the process. A partition is read to its end when it is needed for the
-first time since a rebalance: somebody else may have had it in between. Blocks: call it from a thread, one call at a
-time.
+first time since a rebalance: somebody else may have had it in between.
 """
 
 import sqlite3
-import zlib
+import sys
 from collections.abc import Iterable
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.producer import Outbound
@@ -17,7 +21,7 @@ from infra.settings import Settings
 from schemas.versions import Version
 from schemas.wire import Undecodable, decode
 
-_SCHEMA = "CREATE TABLE versions (partition INTEGER, key BLOB, packed BLOB, PRIMARY KEY (partition, key)) WITHOUT ROWID"
+_SCHEMA = "CREATE TABLE versions (partition INTEGER, key BLOB, packed BLOB, PRIMARY KEY (partition, key))"
 
 
 class Versions:
@@ -34,8 +38,15 @@ class Versions:
         self._known: dict[int, object] = {}
         """Of each partition the generation of the group in which it was read to its end."""
 
+    def current(self, partitions: Iterable[int], generation: object) -> bool:
+        """Whether all of them are up to date; does not block."""
+        return all(self._known.get(partition) == generation for partition in partitions)
+
     def own(self, partitions: Iterable[int], generation: object) -> None:
-        """Have these partitions up to date, in this generation of the group. Raises :class:`infra.errors.Fatal`."""
+        """Have these partitions up to date, in this generation of the group. Blocks: call it from a thread.
+
+        Raises :class:`infra.errors.RetryLater` or :class:`infra.errors.Fatal` when Kafka does not tell.
+        """
         for partition in sorted(set(partitions)):
             if self._known.get(partition) != generation:
                 self._catch_up(partition)
@@ -57,8 +68,8 @@ class Versions:
         if row is None:
             return None
         try:
-            return decode(Version, zlib.decompress(row[0]))
-        except (Undecodable, zlib.error):
+            return decode(Version, zstd.decompress(row[0]))
+        except (Undecodable, zstd.ZstdError):
             # Of another version of the program, or nobody's: then the page is new to us.
             return None
 
@@ -67,7 +78,7 @@ class Versions:
         self._put((partition, record.key or b"", record.value) for partition, record in records)
 
     def _put(self, records: Iterable[tuple[int, bytes, bytes | None]]) -> None:
-        rows = [(partition, key, zlib.compress(value, 1)) for partition, key, value in records if value is not None]
+        rows = [(partition, key, zstd.compress(value, 1)) for partition, key, value in records if value is not None]
         self._file.execute("BEGIN")
         self._file.executemany("INSERT OR REPLACE INTO versions VALUES (?, ?, ?)", rows)
         self._file.execute("COMMIT")
