@@ -51,7 +51,7 @@ class Fetchers:
         # A body is of use as long as a record of pages can name it.
         if (keep := all_topics()[TopicName.PAGES].retention) is not None:
             await asyncio.to_thread(spool.prune, keep)
-        connections = self._connections = Connections(self._settings)
+        connections = self._connections = Connections(self._settings, proxies=self._context.control.proxies)
         fetcher = await self.open(connections)
         worker = self._worker = Worker(
             worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
