@@ -26,6 +26,7 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.monitor import MonitorSettings
 from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
@@ -37,6 +38,7 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "MonitorSettings",
     "RenderingSettings",
     "Settings",
     "SinkSettings",
@@ -71,6 +73,7 @@ class Settings(BaseSettings):
     rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
+    monitor: MonitorSettings = MonitorSettings()
     kafka_bootstrap_servers: str | None = Field(
         default=None, validation_alias=AliasChoices("KAFKA_BOOTSTRAP_SERVERS", "kafka_bootstrap_servers")
     )
