@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.errors import NeverValid
+from infra.errors import NeverValid, RetryLater, UserError
 from infra.settings import Settings
 from infra.spool import Spool, prune_regularly
 
@@ -102,3 +102,20 @@ def test_it_is_pruned_while_it_is_used(tmp_path: Path) -> None:
             await pruning
 
     asyncio.run(scenario())
+
+
+def test_a_full_disk_is_trouble_and_no_bodys_fault(tmp_path: Path) -> None:
+    """Whoever puts or prunes is told to try later."""
+    (tmp_path / "file").write_bytes(b"not a folder")
+    spool = Spool(Settings(data_dir=tmp_path, spool=tmp_path / "file" / "spool"))
+    with pytest.raises(RetryLater):
+        spool.put(b"body")
+
+
+def test_a_place_that_cannot_be_is_refused_without_its_secrets() -> None:
+    """When it is opened, not at the first large page."""
+    for dsn in ("s3://bucket/x?secret_access_key=hush&wrong=1", "nowhere://hush@x/y"):
+        with pytest.raises(UserError, match="spool") as told:
+            Spool(Settings(spool=dsn))
+        assert "hush" not in str(told.value)
+    assert "hush" not in repr(Settings(spool="s3://bucket/x?secret_access_key=hush"))
