@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from infra.kafka.admin import Topics
+from infra.kafka.rights import COMPONENTS
 from infra.kafka.topics import all_topics
 from infra.settings import load
 
@@ -34,6 +35,17 @@ def create() -> None:
     """Create the topics that the cluster lacks; never changes one that exists."""
     created = Topics(load()).create()
     print(f"created {', '.join(created)}" if created else "all topics exist")
+
+
+@topics.command()
+def grant(
+    prefix: Annotated[str, typer.Option(help="Each component's user is named so, and after the component.")] = (
+        "odradek-"
+    ),
+) -> None:
+    """Write the access rules: each component's user may do what the component needs, and nothing else."""
+    count = Topics(load()).grant({component: prefix + component for component in COMPONENTS})
+    print(f"{count} rules for {', '.join(prefix + component for component in COMPONENTS)}")
 
 
 @topics.command()

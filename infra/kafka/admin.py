@@ -1,19 +1,26 @@
 """Create the topics, and show where a cluster differs from ``topics.toml``."""
 
 import time
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from infra.errors import UserError
 from infra.kafka.clients import bootstrap_servers, common_config
+from infra.kafka.rights import Kind, rights
+from infra.kafka.security import Refusal
 from infra.kafka.topics import TopicName, all_topics
 from infra.settings import Settings
+
+_ASK_S = 1.0
 
 
 class Drift(NamedTuple):
@@ -30,16 +37,66 @@ class Topics:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._client = AdminClient(common_config(settings, "odradek-topics"))
+        self._refusal = Refusal()
+        config: Any = common_config(settings, "odradek-topics") | {"error_cb": self._refusal}
+        self._client = AdminClient(config)
 
     def partition_counts(self, timeout: timedelta = timedelta(seconds=10)) -> dict[str, int]:
-        """Every topic of the cluster and its partitions. Raises :class:`UserError` when Kafka does not answer."""
-        try:
-            metadata = self._client.list_topics(timeout=timeout.total_seconds())
-        except KafkaException as error:
-            where = bootstrap_servers(self._settings)
-            raise UserError(f"Kafka at {where} does not answer: {error.args[0].str()}") from None
-        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+        """Every topic that we may see and its partitions.
+
+        Raises :class:`UserError` when Kafka does not answer in time, and as soon as it refuses us.
+        """
+        deadline = time.monotonic() + timeout.total_seconds()
+        while True:
+            try:
+                metadata = self._client.list_topics(timeout=min(_ASK_S, timeout.total_seconds()))
+            except KafkaException as error:
+                # Tells the refusal what was heard meanwhile.
+                self._client.poll(0)
+                where = bootstrap_servers(self._settings)
+                if self._refusal.reason is not None:
+                    raise UserError(f"Kafka at {where} refuses us: {self._refusal.reason}") from None
+                if time.monotonic() > deadline:
+                    raise UserError(f"Kafka at {where} does not answer: {error.args[0].str()}") from None
+            else:
+                return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+    def check(self, component: str) -> None:
+        """Raises :class:`UserError` that names what is missing: topics, or rights that the component needs."""
+        self.partition_counts()
+        wanted = {right.name: right.operations for right in rights(component) if right.kind is Kind.TOPIC}
+        absent: list[str] = []
+        denied: list[str] = []
+        found = self._client.describe_topics(TopicCollection(list(wanted)), include_authorized_operations=True)
+        for name, future in found.items():
+            try:
+                allowed = {each.name for each in future.result().authorized_operations or ()}
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    absent.append(name)
+                elif error.args[0].code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                    denied += [f"{operation} {name}" for operation in sorted(wanted[name])]
+                else:
+                    raise UserError(f"Kafka does not tell about topic {name}: {error.args[0].str()}") from None
+            else:
+                denied += [f"{operation} {name}" for operation in sorted(wanted[name] - allowed)]
+        if absent:
+            raise UserError(f"Kafka lacks the topics {', '.join(sorted(absent))}: run `odradek topics create`")
+        if denied:
+            raise UserError(
+                f"Kafka does not let us {', '.join(denied)}: grant it to the user of {component}, as "
+                "`odradek topics grant` or its KafkaUser does"
+            )
+
+    def grant(self, users: Mapping[str, str]) -> int:
+        """Allow each component what it needs, to the user that it is; returns how many rules there are then."""
+        bindings = [each for component, user in users.items() for each in _bindings(component, user)]
+        for future in self._client.create_acls(bindings, request_timeout=30).values():
+            try:
+                future.result()
+            except KafkaException as error:
+                raise UserError(f"the access rules cannot be written: {error.args[0].str()}") from None
+        return len(bindings)
 
     def create(self) -> list[str]:
         """Create what is missing; returns the names. What exists is left as it is (see :meth:`drift`)."""
@@ -116,3 +173,19 @@ class Topics:
                 if value != wanted:
                     found.append(Drift(name, setting, wanted, value))
         return found
+
+
+def _bindings(component: str, user: str) -> list[AclBinding]:
+    return [
+        AclBinding(
+            ResourceType.TOPIC if right.kind is Kind.TOPIC else ResourceType.GROUP,
+            right.name,
+            ResourcePatternType.PREFIXED if right.prefix else ResourcePatternType.LITERAL,
+            f"User:{user}",
+            "*",
+            AclOperation[operation.value],
+            AclPermissionType.ALLOW,
+        )
+        for right in rights(component)
+        for operation in sorted(right.operations)
+    ]
