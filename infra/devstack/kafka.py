@@ -6,7 +6,8 @@ import socket
 import subprocess
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +57,11 @@ class EmbeddedKafka:
     def bootstrap_servers(self) -> str:
         """Where clients reach it, once it was started."""
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._process is not None
 
     @property
     def pid(self) -> int:
@@ -166,11 +172,25 @@ class EmbeddedKafka:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-15:])
 
 
-def three_brokers(directory: Path) -> list["EmbeddedKafka"]:
-    """Three brokers of one cluster, not yet started: :meth:`EmbeddedKafka.begin` each, then wait for each."""
+@contextmanager
+def three_brokers(directory: Path, timeout: timedelta = timedelta(seconds=120)) -> Iterator[list[EmbeddedKafka]]:
+    """Three brokers of one cluster, for trying what the loss of one does.
+
+    They are killed at the end: the last one could not leave a quorum in good order, and nobody keeps their data.
+    """
     members = [Member(number, free_port(), free_port()) for number in (1, 2, 3)]
     cluster = _cluster_id()
-    return [EmbeddedKafka(directory / f"broker-{me.number}", place=Place(cluster, me, members)) for me in members]
+    brokers = [EmbeddedKafka(directory / f"broker-{me.number}", place=Place(cluster, me, members)) for me in members]
+    try:
+        for each in brokers:
+            each.begin()
+        for each in brokers:
+            each.wait(timeout)
+        yield brokers
+    finally:
+        for each in brokers:
+            if each.running:
+                each.kill()
 
 
 def _cluster_id() -> str:

@@ -1,7 +1,7 @@
 """Create the topics, and show where a cluster differs from ``topics.toml``."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -107,7 +107,7 @@ class Topics:
                 name,
                 num_partitions=topic.partition_count(shared),
                 replication_factor=self._settings.kafka.replication_factor,
-                config=topic.broker_config(shared),
+                config=topic.broker_config(shared, self._settings.kafka.replication_factor),
             )
             for name, topic in all_topics().items()
             if name not in present
@@ -120,31 +120,39 @@ class Topics:
             except KafkaException as error:
                 if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise UserError(f"topic {name} cannot be created: {error.args[0].str()}") from None
-        self.wait_for_leaders()
+        self.wait_for_leaders(expected=all_topics())
         return created
 
-    def wait_for_leaders(self, within: timedelta = timedelta(seconds=30)) -> None:
-        """Return when every partition of our topics answers.
+    def wait_for_leaders(
+        self, within: timedelta = timedelta(seconds=30), expected: Collection[str] = frozenset()
+    ) -> None:
+        """Return when every partition of our topics answers, and there are those that are ``expected``.
 
-        A new one, or one of a broker that has just started, has no leader for a moment, and clients trip over it.
+        A new one, or one of a broker that has just started, has no leader for a moment, and clients trip over it; and
+        not every broker hears of a new topic at the same moment.
         """
-        counts = self.partition_counts()
-        places = [TopicPartition(name, number) for name in all_topics() for number in range(counts.get(name, 0))]
-        if not places:
-            return
         deadline = time.monotonic() + within.total_seconds()
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # the library has no annotation here
         while True:
-            try:
-                futures = self._client.list_offsets(dict.fromkeys(places, latest), request_timeout=10)
-                for future in futures.values():
-                    future.result()
-            except KafkaException as error:
-                if time.monotonic() > deadline:
-                    raise UserError(f"topics have no leaders: {error.args[0].str()}") from None
-                time.sleep(0.1)
-            else:
+            counts = self.partition_counts()
+            absent = sorted(set(expected) - set(counts))
+            places = [TopicPartition(name, number) for name in all_topics() for number in range(counts.get(name, 0))]
+            why = f"topics {', '.join(absent)} are not there yet" if absent else self._leaderless(places, latest)
+            if why is None:
                 return
+            if time.monotonic() > deadline:
+                raise UserError(f"topics have no leaders: {why}")
+            time.sleep(0.1)
+
+    def _leaderless(self, places: list[TopicPartition], latest: OffsetSpec) -> str | None:
+        """Why some partition does not answer; ``None`` when all do."""
+        try:
+            futures = self._client.list_offsets(dict.fromkeys(places, latest), request_timeout=10) if places else {}
+            for future in futures.values():
+                future.result()
+        except KafkaException as error:
+            return str(error.args[0].str())
+        return None
 
     def drift(self) -> list[Drift]:
         """Where the cluster differs: missing topics, other partition counts, other settings."""
@@ -165,10 +173,11 @@ class Topics:
             return []
         resources = {ConfigResource(ConfigResource.Type.TOPIC, name.value): name for name in names}
         found: list[Drift] = []
+        kafka = self._settings.kafka
         for resource, future in self._client.describe_configs(list(resources)).items():
             name = TopicName(resource.name)
             actual = future.result()
-            for setting, wanted in all_topics()[name].broker_config(self._settings.kafka.partitions).items():
+            for setting, wanted in all_topics()[name].broker_config(kafka.partitions, kafka.replication_factor).items():
                 value = actual[setting].value if setting in actual else "unset"
                 if value != wanted:
                     found.append(Drift(name, setting, wanted, value))
