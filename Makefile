@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check bench clean lock
+.PHONY: help install crawl test check check-deploy manifests bench clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,12 +29,18 @@ crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
 test: $(STAMP) check ## All tests, the fast ones first
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
-check: $(STAMP) ## Lint, types, the import rule, dependencies
+check: $(STAMP) check-deploy ## Lint, types, the import rule, dependencies
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
+
+check-deploy: $(STAMP) ## Render and check what is deployed: manifests, images, compose file
+	$(BIN)/python -m pytest tests/deployment
+
+manifests: $(STAMP) ## Write the manifests that are made of the pipeline's data
+	$(BIN)/python -m infra.kafka.manifests k8s/components/strimzi
 
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)

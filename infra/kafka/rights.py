@@ -35,8 +35,8 @@ class Right(NamedTuple):
     prefix: bool = False
 
 
-COMPONENTS = ("frontier", "fetchers", "streams", "sinks", "monitor", "cli")
-"""Each has a user of its own; ``cli`` is the operator's."""
+COMPONENTS = ("frontier", "fetchers", "streams", "sinks", "monitor", "cli", "keda")
+"""Each has a user of its own; ``cli`` is the operator's, ``keda`` that of the autoscaler, which looks at lag."""
 
 _READ = frozenset({Operation.READ})
 _DESCRIBE = frozenset({Operation.DESCRIBE})
@@ -51,7 +51,7 @@ def rights(component: str) -> list[Right]:
 
 
 def _topics(component: str) -> Mapping[TopicName, frozenset[Operation]]:
-    watches = component in ("monitor", "cli")
+    watches = component in ("monitor", "cli", "keda")
     wanted: dict[TopicName, frozenset[Operation]] = {}
     for name, topic in all_topics().items():
         operations = set[Operation]()
@@ -69,6 +69,8 @@ def _topics(component: str) -> Mapping[TopicName, frozenset[Operation]]:
 def _groups(component: str) -> list[Right]:
     if component == "cli":
         return [Right(Kind.GROUP, "*", _READ)]
+    if component == "keda":
+        return [Right(Kind.GROUP, "odradek-", _DESCRIBE, prefix=True)]
     # Followers of a topic join no group and commit nothing, but librdkafka asks for the group that they are named by.
     found = [Right(Kind.GROUP, f"{component}-", _READ, prefix=True)]
     if component in _STAGE_GROUPS:
