@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check check-deploy manifests bench clean lock
+.PHONY: help install crawl test check check-deploy contracts manifests bench clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,12 +29,17 @@ crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
 test: $(STAMP) check ## All tests, the fast ones first
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
-check: $(STAMP) check-deploy ## Lint, types, the import rule, dependencies
+check: $(STAMP) check-deploy ## Lint, types, the import rule, dependencies, contracts, what is deployed
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
+	$(BIN)/python -m schemas.compatibility
+
+contracts: $(STAMP) ## Release the contracts that changed, and describe the topics anew
+	$(BIN)/python -m schemas.release
+	$(BIN)/python -m infra.kafka.asyncapi > docs/asyncapi.json
 
 check-deploy: $(STAMP) ## Render and check what is deployed: manifests, images, compose file
 	$(BIN)/python -m pytest tests/deployment

@@ -57,10 +57,16 @@ class Entry(NamedTuple):
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
 
 
+_READ = json.JSONDecoder().decode
+_LANE = Entry._fields.index("lane") - 1
+_LANES = {lane.value: lane for lane in Lane}
+
+
 def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     """The entry that was packed."""
-    entry = Entry(fingerprint, *json.loads(packed))
-    return entry if type(entry.lane) is Lane else entry._replace(lane=Lane(entry.lane))
+    fields = _READ(packed.decode())
+    fields[_LANE] = _LANES[fields[_LANE]]
+    return Entry(fingerprint, *fields)
 
 
 def rank(depth: int, priority: int) -> int:

@@ -140,35 +140,37 @@ class Memory:
             self._retract(fingerprint)
         if state == b"d":
             self.store.end(fingerprint, rest.decode())
-            self._count_ending(rest.decode(), 1)
+            self.count_ending(rest.decode(), 1)
             return
         entry = unpack(fingerprint, rest)
         if state == b"q":
             self.store.put(entry, rest)
         else:
             self.store.lease(entry.lease, entry.host, rest)
-        self._count_entry(entry, 1, leased=state != b"q")
+        self.count_entry(entry, 1, leased=state != b"q")
 
     def _retract(self, fingerprint: bytes) -> None:
         waiting = self.store.queued(fingerprint)
         if waiting is not None:
             self.store.remove(fingerprint)
-            self._count_entry(waiting, -1, leased=False)
+            self.count_entry(waiting, -1, leased=False)
         found = self.store.lease_of(fingerprint)
         if found is not None:
             self.store.unlease(found[0])
-            self._count_entry(unpack(fingerprint, found[1]), -1, leased=True)
+            self.count_entry(unpack(fingerprint, found[1]), -1, leased=True)
         ending = self.store.ended(fingerprint)
         if ending is not None:
             self.store.end(fingerprint, None)
-            self._count_ending(ending, -1)
+            self.count_ending(ending, -1)
 
-    def _count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
+    def count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
+        """The share of a URL that has not ended in the figures."""
         self._count(entry.crawl, "leased" if leased else "queued", by)
         if leased or entry.attempt:
             self._count(entry.crawl, "released", by)
 
-    def _count_ending(self, ending: str, by: int) -> None:
+    def count_ending(self, ending: str, by: int) -> None:
+        """The share of URLs that have ended."""
         crawl, fate, released = ending.split("/")
         self._count(crawl, fate, by)
         if released == _RELEASED:

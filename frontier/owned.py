@@ -1,7 +1,7 @@
 """One partition while we own it: its file, its hosts, what it owes."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -11,6 +11,7 @@ from frontier.memory import OWNER_HEADER, Memory, author, signed
 from frontier.outbox import unpack
 from frontier.partition import USED, Partition
 from frontier.publisher import Publisher
+from frontier.rebuild import Change, discard, rebuild
 from frontier.store import OtherFormat, Store
 from infra.errors import Fatal
 from infra.kafka.inbound import Inbound
@@ -102,32 +103,46 @@ def restore(path: Path, number: int, changelog: PartitionReader) -> Restored:
     if store.owed() and any(_is_missing(each, owner, last) for batch in changelog.read(known or 0) for each in batch):
         store.close()
         return _anew(path, number, changelog)
-    memory = Memory(store, number)
-    changes = 0
-    for batch in changelog.read(known or 0):
+    if known is None and not last and changelog.end > changelog.start:
+        store.close()
+        changes = rebuild(path, number, _read(changelog, 0))
+        store = Store(path)
+    else:
+        changes = _catch_up(Memory(store, number), changelog.read(known or 0), owner)
+    store.begin()
+    store.set_meta(CHANGELOG_END, changelog.end)
+    if changes:
+        store.set_meta(USED, 1)
+    store.commit()
+    return Restored(store, Memory(store, number), _how(known is None, changes), changes)
+
+
+def _read(changelog: PartitionReader, offset: int) -> Iterator[list[Change]]:
+    for batch in changelog.read(offset):
+        yield [(each.key or b"", each.value) for each in batch]
+
+
+def _catch_up(memory: Memory, batches: Iterable[list[Inbound]], owner: str) -> int:
+    """Apply what the file does not hold; returns how many changes that were."""
+    changes, last = 0, memory.store.last_bundle()
+    for batch in batches:
         newest: dict[bytes, bytes | None] = {}
         for each in batch:
             # What follows a change that is missing is newer, whoever wrote it; and to apply a change twice is harmless.
             if changes or _is_missing(each, owner, last):
                 newest[each.key or b""] = each.value
                 changes += 1
-        store.begin()
+        memory.store.begin()
         # A change replaces all that was known of its key: where compaction has not been yet, most need not be applied.
         for key, value in newest.items():
             memory.apply(key, value)
         memory.forget()
-        store.commit()
-    store.begin()
-    store.set_meta(CHANGELOG_END, changelog.end)
-    if changes:
-        store.set_meta(USED, 1)
-    store.commit()
-    return Restored(store, memory, _how(known is None, changes), changes)
+        memory.store.commit()
+    return changes
 
 
 def _anew(path: Path, number: int, changelog: PartitionReader) -> Restored:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    discard(path)
     return restore(path, number, changelog)
 
 

@@ -46,6 +46,8 @@ class Partition:
         self.orders = Orders()
         """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
+        self.longest_rest_s = bearable_s(settings.delay)
+        """How long it may be left alone while it has work: :func:`bearable_s` over about the last hundred pages."""
         self.dice = random.Random()  # noqa: S311  # spreads retries, keeps no secret
         self.rulebook = Rulebook(memory)
         self._hosts: dict[str, Host] = {}
@@ -255,6 +257,7 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
+        self.longest_rest_s += 0.01 * (bearable_s(delay) - self.longest_rest_s)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)
         _asked(host, now_s)
@@ -285,3 +288,11 @@ def _asked(host: Host, now_s: float) -> None:
     host.outstanding += 1
     host.asked_s = now_s
     host.next_s = now_s + host.delay_s
+
+
+def bearable_s(delay: timedelta) -> float:
+    """How long a host may wait beyond its delay, so that a round has more to do: a hundredth of the polite rate.
+
+    One without a delay is not bound by politeness, so nothing is gained by a hurry that costs the broker requests.
+    """
+    return delay.total_seconds() / 100 or 1.0

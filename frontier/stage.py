@@ -106,7 +106,8 @@ class Frontier:
         self._questions.answer(self._owned, self._clock.now_s())
         self._look_after(time.monotonic())
         if records:
-            self._rest(started_s + self._pace.rest_s(len(records)))
+            longest_s = min((owned.partition.longest_rest_s for owned in self._owned.values()), default=0.0)
+            self._rest(started_s + self._pace.rest_s(len(records), longest_s))
 
     def _rest(self, until_s: float) -> None:
         """Read nothing for a while, so that the next batch is worth its requests; what arrives is noted at once.

@@ -6,7 +6,8 @@ decided is ever forgotten before it was published.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from frontier.entry import Entry, Lane, unpack
@@ -21,7 +22,6 @@ CREATE TABLE IF NOT EXISTS queue (
     seq INTEGER PRIMARY KEY, fingerprint BLOB NOT NULL, host TEXT NOT NULL, lane TEXT NOT NULL, due_s REAL NOT NULL,
     rank INTEGER NOT NULL, packed BLOB NOT NULL
 );
-CREATE INDEX IF NOT EXISTS queue_order ON queue (host, lane, due_s, rank);
 CREATE TABLE IF NOT EXISTS leases (lease TEXT PRIMARY KEY, host TEXT NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS robots (origin TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
@@ -29,6 +29,12 @@ CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, packed BLOB NOT NULL);
 """
+_INDEX = "CREATE INDEX IF NOT EXISTS queue_order ON queue (host, lane, due_s, rank)"
+
+SeenRow = tuple[bytes, int | None, int | None]
+"""Fingerprint, number of its ending, place in the queue."""
+QueueRow = tuple[int, bytes, str, str, float, int, bytes]
+_INTO_QUEUE = "INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 class OtherFormat(Exception):
@@ -49,6 +55,7 @@ class Store:
             self._db.close()
             raise OtherFormat
         self._db.executescript(_SCHEMA)
+        self._db.execute(_INDEX)
         self._db.execute(f"PRAGMA user_version = {FORMAT}")
         row = self._db.execute("SELECT max(seq) FROM queue").fetchone()
         self._seq: int = row[0] or 0
@@ -72,6 +79,22 @@ class Store:
         # A number that the rollback took out of the file may be given to another name.
         self._endings.clear()
 
+    @contextmanager
+    def bulk(self) -> Iterator[None]:
+        """What is done within is one transaction into a new file that a crash may spoil: quick, and not durable."""
+        self._db.execute("PRAGMA journal_mode = OFF")
+        self._db.execute("PRAGMA synchronous = OFF")
+        self._db.execute("DROP INDEX queue_order")
+        self.begin()
+        yield
+        self._db.execute(_INDEX)
+        self.commit()
+
+    def fill(self, seen: Sequence[SeenRow], queue: Sequence[QueueRow]) -> None:
+        """Write rows of URLs that the file does not hold; those of one kind are quickest in the order of their keys."""
+        self._db.executemany("INSERT INTO seen VALUES (?, ?, ?)", seen)
+        self._db.executemany(_INTO_QUEUE, queue)
+
     def see(self, fingerprint: bytes) -> bool:
         """Remember a URL; ``False`` when it was known."""
         return self._db.execute("INSERT OR IGNORE INTO seen VALUES (?, NULL, NULL)", (fingerprint,)).rowcount > 0
@@ -82,7 +105,7 @@ class Store:
 
     def end(self, fingerprint: bytes, name: str | None) -> None:
         """Remember how a seen URL ended; ``None``: it has not, or not any more."""
-        number = None if name is None else self._ending(name)
+        number = None if name is None else self.ending(name)
         self._db.execute("UPDATE seen SET ended = ? WHERE fingerprint = ?", (number, fingerprint))
 
     def ended(self, fingerprint: bytes) -> str | None:
@@ -91,8 +114,8 @@ class Store:
         row = self._db.execute(sql, (fingerprint,)).fetchone()
         return row[0] if row else None
 
-    def _ending(self, name: str) -> int:
-        """There are few different endings, so a URL holds a number."""
+    def ending(self, name: str) -> int:
+        """The number of an ending: there are few, so a URL holds this."""
         if name not in self._endings:
             self._db.execute("INSERT OR IGNORE INTO endings (name) VALUES (?)", (name,))
             self._endings = dict(self._db.execute("SELECT name, id FROM endings").fetchall())
@@ -102,9 +125,7 @@ class Store:
         """Let a URL that does not wait yet wait in its host's queue."""
         # The queue grows at its end, and its key is kept beside the fingerprint: one tree less to write into.
         self._seq += 1
-        lane = _lane(entry.crawl, entry.lane)
-        row = (self._seq, entry.fingerprint, entry.host, lane, entry.due_s, entry.rank, packed)
-        self._db.execute("INSERT INTO queue VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        self._db.execute(_INTO_QUEUE, queue_row(self._seq, entry, packed))
         sql = "INSERT INTO seen VALUES (?, NULL, ?) ON CONFLICT (fingerprint) DO UPDATE SET place = excluded.place"
         self._db.execute(sql, (entry.fingerprint, self._seq))
 
@@ -231,6 +252,11 @@ def _waiting(fingerprint: bytes, packed: bytes, due_s: float) -> Entry:
     return unpack(fingerprint, packed)._replace(due_s=due_s)
 
 
+def queue_row(place: int, entry: Entry, packed: bytes) -> QueueRow:
+    """The row of a URL that waits."""
+    return (place, entry.fingerprint, entry.host, _lane(entry.crawl, entry.lane), entry.due_s, entry.rank, packed)
+
+
 def _lane(crawl: str, lane: Lane) -> str:
     """No name of a crawl holds a slash."""
-    return f"{crawl}/{lane}"
+    return crawl + "/" + lane

@@ -263,6 +263,24 @@ class DeadLetter(Record):
     at: datetime
 
 
+class LetterState(StrEnum):
+    """How far somebody is with a dead letter; without any it is open."""
+
+    CLAIMED = "claimed"
+    REQUEUED = "requeued"
+    DROPPED = "dropped"
+
+
+class Resolution(Record):
+    """What became of a dead letter; stands after it on its partition. ``run`` names one run of a command."""
+
+    letter_id: str
+    state: LetterState
+    run: str
+    by: str
+    at: datetime
+
+
 class Heartbeat(Record):
     """One worker's sign of life, kept in a compacted topic under the worker's name."""
 

@@ -171,12 +171,13 @@ class Pace:
         self._rate = 0.0
         self._rest_s = _SHORTEST_REST_S
 
-    def rest_s(self, sent: int) -> float:
-        """The next rest, after a burst of ``sent`` records."""
+    def rest_s(self, sent: int, longest_s: float = _LONGEST_REST_S) -> float:
+        """The next rest, after a burst of ``sent`` records; ``longest_s`` where being late costs more than requests."""
         # A smoothed rate: the weight of what was before fades within a fifth of a second, however long the bursts are.
         weight = min(1.0, 5 * self._rest_s)
         self._rate += weight * (sent / self._rest_s - self._rate)
-        self._rest_s = min(max(self._rate * _REST_S_PER_RATE, _SHORTEST_REST_S), _LONGEST_REST_S)
+        self._rest_s = min(self._rate * _REST_S_PER_RATE, longest_s, _LONGEST_REST_S)
+        self._rest_s = max(self._rest_s, _SHORTEST_REST_S)
         return self._rest_s
 
 

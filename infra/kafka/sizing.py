@@ -46,8 +46,8 @@ PER_PAGE: dict[TopicName, Traffic] = {
 """Heartbeats and control are constant and small.
 
 Pages and documents: the mean of 94 real article pages (150 kB plain, 31 kB gzipped; documents as the cleaner encodes
-them, lz4). Urls and fetches: read from a broker's logs after a crawl of 3,000 pages. Links and state depend on how many new
-links a page has; ten is what a crawl has while it still grows."""
+them, lz4). Urls and fetches: read from a broker's logs after a crawl of 3,000 pages. Links and state depend on how many
+new links a page has; ten is what a crawl has while it still grows."""
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,10 @@ def test_the_pace_is_short_for_few_and_long_for_many() -> None:
     long = max(pace.rest_s(50) for _ in range(3))
     assert short < long
     assert [pace.rest_s(0) for _ in range(1_000)][-1] == short
+
+
+def test_the_pace_is_no_longer_than_lateness_allows() -> None:
+    """Whoever is late by more than it is told loses more than the requests are worth."""
+    pace = Pace()
+    assert max(pace.rest_s(1_000, 0.01) for _ in range(10)) == 0.01
+    assert pace.rest_s(1_000) > 0.01

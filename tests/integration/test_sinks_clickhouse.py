@@ -204,7 +204,7 @@ def test_a_refused_user_is_told_at_once(tmp_path: Path) -> None:
             await sink.close()
             await runner.cleanup()
 
-    with pytest.raises(UserError, match="refuses the user or the password") as caught:
+    with pytest.raises(UserError, match="refuses the user, the password") as caught:
         asyncio.run(scenario())
     assert "s3cret" not in str(caught.value)
 

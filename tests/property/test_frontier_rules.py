@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from frontier.memory import Memory
 from frontier.outbox import unpack
+from frontier.rebuild import rebuild
 from frontier.results import expire
 from frontier.store import Store
 from schemas.outcomes import Outcome
@@ -164,9 +165,12 @@ class FrontierMachine(RuleBasedStateMachine):
         self.out.clear()
         self.look()
 
-    @rule(compacted=st.booleans(), repeated=st.integers(0, 20))
-    def lose_the_disk(self, compacted: bool, repeated: int) -> None:
-        """The file is gone; the changelog, compacted or not, some of it sent twice, gives the state back."""
+    @rule(compacted=st.booleans(), repeated=st.integers(0, 20), at_once=st.booleans())
+    def lose_the_disk(self, compacted: bool, repeated: int, at_once: bool) -> None:
+        """The file is gone; the changelog, compacted or not, some of it sent twice, gives the state back.
+
+        So it does by a sort of all changes at once, and change by change, as a file that is behind catches up.
+        """
         changes = self.scene.changes
         changes = changes + changes[len(changes) - repeated :] if repeated < len(changes) else changes * 2
         figures = {name: count for name, count in self.scene.memory.counts.items() if count}
@@ -174,12 +178,15 @@ class FrontierMachine(RuleBasedStateMachine):
             changes = list({key: (key, value) for key, value in changes}.values())
         self.scene.memory.store.close()
         self.scene.path = self.next_file()
+        if at_once:
+            assert rebuild(self.scene.path, 0, [changes[:3], changes[3:]]) == len(changes)
         store = Store(self.scene.path)
         memory = Memory(store, 0)
         store.begin()
-        for key, value in changes:
-            memory.apply(key, value)
-        memory.forget()
+        if not at_once:
+            for key, value in changes:
+                memory.apply(key, value)
+            memory.forget()
         store.set_meta("used", 1)
         store.commit()
         assert {name: count for name, count in memory.counts.items() if count} == figures

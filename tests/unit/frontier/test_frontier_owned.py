@@ -177,3 +177,17 @@ def test_a_lease_is_lost_only_when_every_result_has_been_read(tmp_path: Path) ->
     owned.positions[TopicName.FETCHES] = 9
     others.ends[TopicName.FETCHES] = 11
     assert is_passed(0, owned, others)
+
+
+def test_a_file_that_did_not_hear_what_the_broker_has_keeps_what_it_owes(tmp_path: Path) -> None:
+    """The broker has the first changes of a file that died before it was told: it goes on, and owes the rest."""
+    path, log = tmp_path / "p.sqlite", Log()
+    owned, broker, _ = opened(path, log, "first")
+    decide(owned, admit("1", "2"))
+    broker.take(1)
+    owned.close()
+    assert log.end == 1
+    again, broker, restored = opened(path, log, "second")
+    assert (restored.how, restored.changes) == ("warm", 0)
+    broker.take()
+    assert (log.end, figures(again)) == (3, {"queued": 2})

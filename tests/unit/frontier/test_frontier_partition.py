@@ -247,3 +247,17 @@ def test_the_changelog_alone_gives_the_state_back() -> None:
         for name in ("queued", "leased", "pages", "released"):
             assert memory.counts[f"crawl/c/{name}"] == scene.count(name), name
         assert store.robots("http://a.test") == scene.memory.store.robots("http://a.test")
+
+
+def test_it_may_rest_for_a_hundredth_of_the_delay_that_is_usual() -> None:
+    """Late by more it would lose more of the polite rate; where no delay is kept, requests are what counts."""
+    scene = Scene()
+    for number in range(600):
+        scene.admit(f"http://{number}.test/")
+    scene.release()
+    assert scene.partition.longest_rest_s == pytest.approx(0.01)
+    scene.define("quick", delay_ms=0)
+    for number in range(600):
+        scene.admit(f"http://quick-{number}.test/", crawl="quick")
+    scene.release()
+    assert scene.partition.longest_rest_s == pytest.approx(1.0, rel=0.01)
