@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check check-deploy contracts manifests bench clean lock
+.PHONY: help install crawl test check check-deploy contracts bench generated clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -44,13 +44,17 @@ contracts: $(STAMP) ## Release the contracts that changed, and describe the topi
 check-deploy: $(STAMP) ## Render and check what is deployed: manifests, images, compose file
 	$(BIN)/python -m pytest tests/deployment
 
-manifests: $(STAMP) ## Write the manifests that are made of the pipeline's data
-	$(BIN)/python -m infra.kafka.manifests k8s/components/strimzi
-
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)
 
-lock: $(STAMP) ## Resolve the dependencies anew
+generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, dashboards, manifests, the images' lock files
+	$(BIN)/python -m infra.telemetry.catalog > docs/metrics.md
+	$(BIN)/python -m monitor.prometheus.dashboards
+	$(BIN)/python -m monitor.prometheus.manifest > k8s/components/monitoring/rules.yaml
+	$(BIN)/python -m infra.kafka.manifests k8s/components/strimzi
+	$(BIN)/python -m tests.deployment.closures
+
+lock: $(STAMP) ## Resolve the dependencies anew; then: make generated
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade pyproject.toml --group dev -o requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade - -o bootstrap.lock
 

@@ -17,7 +17,7 @@ from infra.errors import UserError
 from infra.kafka.admin import Topics
 from infra.kafka.control import definition
 from infra.kafka.producer import Producer
-from infra.run import stage_names
+from infra.run import wanted_stages
 from infra.settings import Settings, load
 from schemas.records import Crawl
 from schemas.scope import ScopeKind, broken_pattern
@@ -61,7 +61,7 @@ def crawl(  # noqa: PLR0913  # one parameter for each option of the command
     """Crawl from URLs until nothing is left, politely, and leave the documents in ClickHouse.
 
     Starts what it needs on this machine (an embedded Kafka unless KAFKA_BOOTSTRAP_SERVERS is set, an embedded
-    ClickHouse unless CLICKHOUSE_URL is set, and the four stages), shows progress, and stops everything at the end.
+    ClickHouse unless CLICKHOUSE_URL is set, and the stages), shows progress, and stops everything at the end.
     Ctrl-C drains; the same --name goes on where it stopped. Exit code 0 when finished, 130 when interrupted.
     """
     settings = load(**({} if data_dir is None else {"data_dir": data_dir}))
@@ -114,7 +114,7 @@ def crawl_here(settings: Settings, wanted: Crawl, seeds: list[str], reach: Reach
     with local_stack(settings, reach.environment(settings)) as stages:
         Topics(stages.settings).create()
         define(stages.settings, crawl)
-        stages.start(stage_names())
+        stages.start(wanted_stages(settings))
         send_seeds(stages.settings, seeds, crawl.name)
         outcome = watch(stages.settings, crawl.name, started_s, stages.check)
         outcome.unclean = stages.stop()

@@ -21,12 +21,13 @@ PARTITIONS = 24
 """Of co-partitioned topics in a cluster: up to 24 workers of a stage, some 50 million pages a day (``sizing``)."""
 COPIES = 3
 
-_HEADER = "# Written by `make manifests` from infra/kafka/topics.toml. Do not edit.\n"
+_HEADER = "# Written by `make generated` from infra/kafka/topics.toml. Do not edit.\n"
 
 _MIB = 2**20
 QUOTAS: dict[str, tuple[int, int, int]] = {
     "frontier": (10, 20, 200),
     "fetchers": (60, 10, 200),
+    "renderers": (30, 10, 200),
     "streams": (30, 60, 200),
     "sinks": (5, 60, 200),
     "monitor": (1, 5, 50),

@@ -35,13 +35,13 @@ class Right(NamedTuple):
     prefix: bool = False
 
 
-COMPONENTS = ("frontier", "fetchers", "streams", "sinks", "monitor", "cli", "keda")
+COMPONENTS = ("frontier", "fetchers", "renderers", "streams", "sinks", "monitor", "cli", "keda")
 """Each has a user of its own; ``cli`` is the operator's, ``keda`` that of the autoscaler, which looks at lag."""
 
 _READ = frozenset({Operation.READ})
 _DESCRIBE = frozenset({Operation.DESCRIBE})
 
-_STAGE_GROUPS = {"frontier": "odradek-frontier", "fetchers": "odradek-fetchers", "streams": "odradek-streams"}
+_STAGE_GROUPS = {stage: f"odradek-{stage}" for stage in ("frontier", "fetchers", "renderers", "streams")}
 
 
 def rights(component: str) -> list[Right]:

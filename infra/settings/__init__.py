@@ -26,8 +26,11 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.monitor import MonitorSettings
+from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
+from infra.settings.traps import TrapSettings
 
 __all__ = [
     "FetcherSettings",
@@ -35,9 +38,12 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "MonitorSettings",
+    "RenderingSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
+    "TrapSettings",
     "load",
 ]
 
@@ -64,8 +70,10 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     frontier: FrontierSettings = FrontierSettings()
     fetchers: FetcherSettings = FetcherSettings()
+    rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
+    monitor: MonitorSettings = MonitorSettings()
     kafka_bootstrap_servers: str | None = Field(
         default=None, validation_alias=AliasChoices("KAFKA_BOOTSTRAP_SERVERS", "kafka_bootstrap_servers")
     )

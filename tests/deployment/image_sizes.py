@@ -16,6 +16,8 @@ from pathlib import Path
 from tests.deployment.closures import BEGINNINGS, IMAGES, OPERATOR, ROOT, path_of
 
 MB = 1e6
+LARGE = (OPERATOR, "renderers")
+"""What embeds a database, or drives a browser (which is not measured: Debian's is some 400 MB more)."""
 LIMIT_MB = 380.0
 """The seed's own figure for its one image."""
 
@@ -34,7 +36,7 @@ def main() -> None:
             says = tried(image, environment)
             sys.stdout.write(f"{image:10} {base + own:7.0f} MB ({own:.0f} of it its own): {says}\n")
             shutil.rmtree(environment)
-            if image != OPERATOR and base + own > LIMIT_MB:
+            if image not in LARGE and base + own > LIMIT_MB:
                 too_large.append(image)
         if too_large:
             raise SystemExit(f"larger than {LIMIT_MB:.0f} MB: {', '.join(too_large)}")

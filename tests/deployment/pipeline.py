@@ -179,10 +179,11 @@ def _metrics(documents: list[Document], facts: Facts) -> Iterator[str]:
     for document in of_kind(documents, "PrometheusRule"):
         for group in document["spec"]["groups"]:
             for rule in group["rules"]:
+                said = rule.get("alert") or rule["record"]
                 for name in re.findall(r"\b(odradek_[a-z_]+)", re.sub(r"\"[^\"]*\"", "", rule["expr"])):
                     base = re.sub(r"_(bucket|sum|count)$", "", name)
                     if name not in facts.metrics and base not in facts.metrics:
-                        yield f"{named(document)}: alert {rule['alert']} reads {name}, which nobody measures"
+                        yield f"{named(document)}: {said} reads {name}, which nobody measures"
 
 
 _NEVER = [
@@ -201,18 +202,25 @@ def _networks(documents: list[Document]) -> Iterator[str]:
         if not any(direction in each["spec"]["policyTypes"] for each in closed):
             yield f"NetworkPolicy: without one that lets nothing through, {direction} is open"
     for document in policies:
-        fetchers = document["spec"]["podSelector"].get("matchLabels", {}).get(COMPONENT) == "fetchers"
+        chosen = _components(document["spec"]["podSelector"])
         blocks = [
             peer["ipBlock"]
             for rule in document["spec"].get("egress", [])
             for peer in rule.get("to") or [{"ipBlock": {"cidr": "0.0.0.0/0"}}]
             if "ipBlock" in peer
         ]
-        if blocks and not fetchers:
+        if blocks and not (chosen and chosen <= {"fetchers", "renderers"}):
             yield f"{named(document)}: only fetchers go to the web"
         for private in _NEVER:
             if any(_lets(block, private) for block in blocks):
                 yield f"{named(document)}: it lets out to {private.network_address}"
+
+
+def _components(selector: Document) -> set[str]:
+    """Which it names; empty for all."""
+    named_one = selector.get("matchLabels", {}).get(COMPONENT)
+    several = [each["values"] for each in selector.get("matchExpressions", []) if each["key"] == COMPONENT]
+    return {named_one} if named_one else {value for values in several for value in values}
 
 
 def _lets(block: Document, address: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:

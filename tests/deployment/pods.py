@@ -96,7 +96,7 @@ def _settings(pod: Document) -> Iterator[str]:
     [container] = pod["containers"]
     variables = {each["name"]: each.get("value") for each in container["env"]}
     for name in variables:
-        if name.startswith("ODRADEK_") and name != "ODRADEK_CONFIG" and not _is_setting(name):
+        if name.startswith("ODRADEK_") and name != "ODRADEK_CONFIG" and not is_setting(name):
             yield f"{name} is no setting"
         if re.search(r"PASSWORD$|SECRET$|TOKEN$", name):
             yield f"{name} puts a secret into the environment: name a file"
@@ -109,14 +109,10 @@ def _settings(pod: Document) -> Iterator[str]:
             yield f"{name} names {value}, where nothing is mounted"
 
 
-NOT_YET = frozenset({"monitor"})
-
-
-def _is_setting(variable: str) -> bool:
+def is_setting(variable: str) -> bool:
+    """Whether the environment variable sets anything."""
     fields: Any = Settings.model_fields
     path = variable.removeprefix("ODRADEK_").lower().split("__")
-    if path[0] in NOT_YET - set(fields):
-        return True
     for number, part in enumerate(path):
         if not isinstance(fields, Mapping) or part not in fields:
             return False

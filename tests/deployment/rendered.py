@@ -60,7 +60,7 @@ class Facts:
 def facts() -> Facts:
     """Read from the code."""
     return Facts(
-        stages=frozenset(stage_names()) | {"monitor"},
+        stages=frozenset(stage_names()),
         topics=frozenset(topic.value for topic in all_topics()),
         groups={group: frozenset(topic.value for topic in topics) for group, topics in GROUPS.items()},
         users=frozenset(f"odradek-{component}" for component in COMPONENTS),

@@ -54,6 +54,16 @@ _HPA_RULE = _object(
 )
 _REFERENCE = _object("parameter name key", parameter=_TEXT, name=_TEXT, key=_TEXT)
 
+_RECORD = _object("record expr", record=_TEXT, expr=_TEXT, labels=_TEXTS)
+_ALERT = _object(
+    "alert expr labels annotations",
+    alert=_TEXT,
+    expr=_TEXT,
+    **{"for": {"type": "string", "pattern": "^[0-9]+[smhd]$"}, "keep_firing_for": _TEXT},
+    labels=_TEXTS,
+    annotations=_TEXTS,
+)
+
 SPECS: dict[str, Schema] = {
     "ScaledObject": _object(
         "scaleTargetRef triggers",
@@ -168,22 +178,7 @@ SPECS: dict[str, Schema] = {
     ),
     "PrometheusRule": _object(
         "groups",
-        groups=_list(
-            _object(
-                "name rules",
-                name=_TEXT,
-                rules=_list(
-                    _object(
-                        "alert expr labels annotations",
-                        alert=_TEXT,
-                        expr=_TEXT,
-                        **{"for": {"type": "string", "pattern": "^[0-9]+[smhd]$"}},
-                        labels=_object("severity", severity=_one_of("warning", "critical")),
-                        annotations=_object("summary description", summary=_TEXT, description=_TEXT),
-                    )
-                ),
-            )
-        ),
+        groups=_list(_object("name rules", name=_TEXT, interval=_TEXT, rules=_list({"anyOf": [_RECORD, _ALERT]}))),
     ),
 }
 

@@ -10,6 +10,7 @@ import yaml
 
 from infra.kafka.manifests import PARTITIONS, to_yaml, topics, users
 from infra.settings import load
+from monitor.prometheus.manifest import manifest
 from tests.deployment import pipeline, pods, references, shapes
 from tests.deployment.rendered import OVERLAYS, ROOT, Document, facts, of_kind, render
 
@@ -40,9 +41,14 @@ def test_an_overlay_has_every_stage(overlay: str) -> None:
 
 @pytest.mark.parametrize("file", ["topics.yaml", "users.yaml"])
 def test_what_is_generated_is_current(file: str) -> None:
-    """The files are what the pipeline's data say: else run `make manifests`."""
+    """The files are what the pipeline's data say: else run `make generated`."""
     expected = to_yaml(topics() if file == "topics.yaml" else users())
     assert (ROOT / "k8s" / "components" / "strimzi" / file).read_text() == expected
+
+
+def test_the_alerts_are_the_monitors() -> None:
+    """The cluster's rules are those that the monitor's own tests have proved: else run `make generated`."""
+    assert (ROOT / "k8s" / "components" / "monitoring" / "rules.yaml").read_text() == manifest()
 
 
 def test_the_yaml_reads_as_it_was_meant() -> None:
