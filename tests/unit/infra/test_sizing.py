@@ -1,5 +1,8 @@
 """The arithmetic from pages a day to a cluster, and the rights and manifests that are made of data."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,3 +63,20 @@ def test_rights_are_the_topics_file(component: str) -> None:
 def test_who_only_looks_reads_no_records() -> None:
     """The autoscaler may describe, and nothing else."""
     assert {operation for right in rights("keda") for operation in right.operations} == {Operation.DESCRIBE}
+
+
+def test_the_guide_shows_what_the_arithmetic_says() -> None:
+    """The table of sizes in docs/deployment.md is this code's."""
+    guide = (Path(__file__).resolve().parents[3] / "docs" / "deployment.md").read_text()
+    rows = re.findall(
+        r"(?m)^\| (\d+) million \| ([\d,]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) / ([\d.]+) \| (\d+) \|$", guide
+    )
+    assert len(rows) == 4
+    for millions, pages_s, count, written, incoming, outgoing, disk in rows:
+        need = size(int(millions) * 1e6)
+        assert f"{need.pages_s:,.0f}" == pages_s
+        assert need.partitions == int(count)
+        assert need.written_mb_s == pytest.approx(float(written), rel=0.05)
+        assert need.broker_in_mb_s == pytest.approx(float(incoming), rel=0.05)
+        assert need.broker_out_mb_s == pytest.approx(float(outgoing), rel=0.05)
+        assert need.disk_gib == pytest.approx(float(disk), abs=1)
