@@ -10,6 +10,7 @@ from monitor.hosts import HostTable
 from monitor.letters import KEPT, Letters
 from schemas.orders import Action, Order, Subject
 from schemas.outcomes import Outcome
+from schemas.records import LetterState, Resolution
 
 
 def found(case: Case) -> dict[str, Finding]:
@@ -60,8 +61,8 @@ def test_a_poisoned_topic_is_named() -> None:
     """Dead letters of the last five minutes are told by topic with their reasons; older ones are history."""
     world = World()
     for number in range(3):
-        world.letters.add(letter(number, "seeds"), 0, number)
-    world.letters.add(letter(9, "pages", NOW - timedelta(minutes=6)), 0, 9)
+        world.letters.add(letter(number, "seeds"))
+    world.letters.add(letter(9, "pages", NOW - timedelta(minutes=6)))
     told = found(world.case())["dead_letters"]
     assert told.title == "3 records of topic seeds could not be used"
     assert "undecodable (3)" in told.text
@@ -138,14 +139,34 @@ def test_the_table_of_hosts_is_bounded_and_finds() -> None:
     assert hosts.found("", 1) == [only]
 
 
+def resolution(number: int, state: LetterState) -> Resolution:
+    """What somebody did with a letter."""
+    return Resolution(letter_id=str(number), state=state, run="r", by="me", at=NOW)
+
+
 def test_a_letter_that_was_written_twice_counts_once() -> None:
     """A repeat after a crash folds by its id, and the newest thousand are kept."""
     letters = Letters()
     for number in (1, 1, 2):
-        letters.add(letter(number), 0, number)
+        letters.add(letter(number))
     assert letters.by_kind["streams.pages", "pages", "undecodable"] == 2
     assert [each.letter.letter_id for each in letters.newest(5)] == ["2", "1"]
     for number in range(3, KEPT + 10):
-        letters.add(letter(number), 0, number)
+        letters.add(letter(number, "seeds"))
     assert len(letters.newest(10 * KEPT)) == KEPT
-    assert letters.found(["2", str(KEPT)]) == [letters.newest(10)[9]]
+    assert letters.newest(10, "pages") == []
+
+
+def test_letters_that_were_dealt_with_are_no_trouble() -> None:
+    """Requeued or dropped they are not told as wrong any more; claimed they are; an end is not undone."""
+    world = World()
+    for number in (1, 2, 3):
+        world.letters.add(letter(number))
+    for number, state in ((1, LetterState.CLAIMED), (1, LetterState.REQUEUED), (2, LetterState.DROPPED)):
+        world.letters.resolve(resolution(number, state))
+    world.letters.resolve(resolution(1, LetterState.CLAIMED))
+    world.letters.resolve(resolution(3, LetterState.CLAIMED))
+    assert found(world.case())["dead_letters"].title == "1 record of topic pages could not be used"
+    assert [each.state for each in world.letters.newest(3)] == ["claimed", "dropped", "requeued"]
+    world.letters.resolve(resolution(3, LetterState.DROPPED))
+    assert "dead_letters" not in found(world.case())
