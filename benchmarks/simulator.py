@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from operator import attrgetter
 from typing import NamedTuple, Protocol
 
+from frontier.admission import admit
 from frontier.partition import Partition
 from frontier.results import settle
 from frontier.stage import LONGEST_WAIT_S
@@ -144,7 +145,7 @@ def crawl(driven: Driven, bursts: Sequence[Burst], seconds: float) -> int:
             for fetch in fetches:
                 settle(driven.partition, fetch, now_s)
             for record in batch:
-                driven.partition.admit(record, None, now_s)
+                admit(driven.partition, record, None, now_s)
             driven.partition.release(now_s)
         for request in requests:
             answers.ask(request, now_s)

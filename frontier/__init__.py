@@ -1,7 +1,8 @@
 """The frontier: which URL may be fetched now. One owner for each partition, so one owner for each host.
 
-The life of one URL here: ``stage`` reads it from ``links``. ``partition`` admits it unless it was seen, is too deep or
-belongs to a finished budget, and it waits in a queue of its host (``queues``): on disk, the first few also in memory.
+The life of one URL here: ``stage`` reads it from ``links``. ``admission`` lets it in unless it was seen, is too deep,
+looks like a trap (``traps``) or is one too many of its kind (``budgets``), and it waits in a queue of its host
+(``queues``): on disk, the first few also in memory.
 When the host is due, ``partition`` releases the URL whose turn it is: robots.txt is known and allows it, no order
 (:mod:`schemas.orders`) is against it, nothing else of the host is out, the delay has passed. A release is a lease and a
 request in ``urls``. ``results`` reads what became of it from ``fetches``: the lease ends, the host's next time is set,
@@ -12,5 +13,6 @@ with the offsets of the input and the records that it owes to Kafka (``memory``,
 first the changes of the state, to the compacted changelog, and only then what the world sees. So a request that anybody
 has seen can be restored even without the disk (``owned``). Kafka's offsets follow what is paid.
 
-Decisions take the time as a parameter (``clock`` never jumps); ``backoff``, ``robots`` and ``leases`` are pure.
+Decisions take the time as a parameter (``clock`` never jumps); ``backoff``, ``robots``, ``traps``,
+``budgets`` and ``leases`` are pure.
 """

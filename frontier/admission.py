@@ -1,9 +1,17 @@
-"""Which records of links are taken at all. They come from our own stages; what comes from elsewhere stops nothing."""
+"""Admission: which URLs of a record of links are taken. What comes from elsewhere than our own stages stops nothing."""
 
 import re
+from datetime import UTC, datetime
 
+from frontier.budgets import Spent, pattern, room, spent
+from frontier.entry import Entry, Lane, fingerprint, rank
+from frontier.partition import Partition
+from frontier.tallies import of_domain, of_host
+from frontier.traps import Rule
 from infra.errors import NeverValid
-from schemas.records import Links
+from infra.telemetry.event import emit
+from infra.telemetry.vocabulary.frontier import LinksAdmitted
+from schemas.records import Links, Reason
 from schemas.url import MAX_URL_LENGTH, InvalidUrl, split
 
 _CRAWL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -24,3 +32,78 @@ def is_of_host(url: str, host: str) -> bool:
     except InvalidUrl:
         return False
     return found.host == host and found.href == url
+
+
+def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float) -> None:
+    """Take the URLs that are new, and neither too deep nor a trap nor over a budget, into the host's queue."""
+    host = partition.host(links.host, now_s)
+    gate: _Gate | None = None
+    see, orders = partition.memory.store.see, partition.orders
+    new = 0
+    # A server that redirects to an address with a session insists on it.
+    for url in links.urls if links.reason is Reason.REDIRECT else partition.traps.without_sessions(links.urls):
+        key = fingerprint(links.crawl, url)
+        if key in partition.recent or not see(key):
+            continue
+        partition.remember(key)
+        gate = gate or _Gate(partition, links, now_s)
+        entry = Entry(
+            key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id,
+            Lane.FRESH, rank(links.depth, orders.priority(links.crawl, links.host, url)),
+        )  # fmt: skip
+        reason = gate.refusal(url)
+        if reason is not None:
+            partition.refuse(entry, reason)
+            continue
+        new += 1
+        partition.wait(host, entry)
+    if gate is not None:
+        gate.close()
+    emit(LinksAdmitted(new, len(links.urls) - new))
+    partition.schedule(host)
+
+
+class _Gate:
+    """Judges the new URLs of one record, and counts those that it lets through."""
+
+    def __init__(self, partition: Partition, links: Links, now_s: float) -> None:
+        settings, crawl = partition.settings, partition.crawl(links.crawl)
+        deepest = settings.max_depth if crawl.max_depth is None else min(crawl.max_depth, settings.max_depth)
+        self._is_too_deep = links.depth > deepest
+        self._is_wanted = links.reason is Reason.SEED
+        self._host = links.host
+        self._limits = settings.traps
+        self._trap = partition.traps.rule
+        self._year = datetime.fromtimestamp(now_s, UTC).year
+        self._tallies = partition.memory.tallies
+        self._names = of_host(links.crawl, links.host), of_domain(links.crawl, links.host)
+        self._tally, self._domain = map(self._tallies.get, self._names)
+        self._room = room(self._limits, self._tally, self._domain)
+        self._before = [(each.urls, each.hosts) for each in (self._tally, self._domain)]
+
+    def refusal(self, url: str) -> Rule | Spent | str | None:
+        """Why a new URL is not taken. Somebody asked for a seed: no rule knows better."""
+        if self._is_too_deep:
+            return "too_deep"
+        if not is_of_host(url, self._host):
+            return "not_of_host"
+        kind = pattern(url) if "?" in url else None
+        if not self._is_wanted and (reason := self._trap(url, self._year) or self._spent(kind)) is not None:
+            return reason
+        if not self._tally.urls:
+            self._domain.hosts += 1
+        self._tally.take(kind)
+        self._domain.urls += 1
+        return None
+
+    def _spent(self, kind: str | None) -> Spent | None:
+        self._room -= 1
+        if self._room >= 0 and kind is None:
+            return None
+        return spent(self._limits, self._tally, self._domain, kind)
+
+    def close(self) -> None:
+        """Keep what was counted."""
+        if self._tally.urls > self._before[0][0]:
+            for name, tally, before in zip(self._names, (self._tally, self._domain), self._before, strict=True):
+                self._tallies.change(name, tally, before)

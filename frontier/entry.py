@@ -46,6 +46,10 @@ class Entry(NamedTuple):
     trace_id: str | None
     lane: Lane = Lane.FRESH
     rank: int = 0
+    uncounted: int = 0
+    """Attempts among :attr:`attempt` that count against no limit of attempts."""
+    browser: bool = False
+    """Whether it takes a browser to get the page."""
 
     def pack(self) -> bytes:
         """All but the fingerprint, which is the key wherever this is kept."""
@@ -55,6 +59,11 @@ class Entry(NamedTuple):
     def lease(self) -> str:
         """The name of the permission to try this attempt: the same whoever computes it."""
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
+
+    @property
+    def counted(self) -> int:
+        """Attempts that count, this one not among them."""
+        return self.attempt - self.uncounted
 
 
 _READ = json.JSONDecoder().decode

@@ -17,11 +17,14 @@ def explain(partition: Partition, crawl: str, url: str, now_s: float) -> dict[st
     """What the partition holds of a canonical URL, as JSON has it; times in ISO 8601.
 
     ``state`` is ``unknown`` (never handed over), ``waiting`` (then ``why`` says for what), ``fetching`` or ``ended``
-    (then ``ending`` says how).
+    (then ``ending`` says how, and ``reason`` why it was refused). ``url`` is what it is known as, without a session;
+    ``trap`` the rule by which it is one.
     """
+    url = partition.traps.without_session(url)
     target = split(url)
     host = partition.host(target.host, now_s)
     found = _state(partition, host, fingerprint(crawl, url), now_s)
+    found |= {"url": url, "trap": partition.traps.rule(url, datetime.fromtimestamp(now_s, UTC).year)}
     found |= {"host": _host(host, now_s), "robots": _robots(partition, target.origin, url)}
     # One that was not in memory leaves it again.
     partition.schedule(host)
@@ -41,7 +44,8 @@ def _state(partition: Partition, host: Host, key: bytes, now_s: float) -> dict[s
     if not store.knows(key):
         return {"state": "unknown"}
     ending = store.ended(key)
-    return {"state": "ended", "ending": None if ending is None else ending.split("/")[1]}
+    parts = [] if ending is None else ending.split("/")
+    return {"state": "ended", "ending": parts[1] if parts else None, "reason": parts[3] if len(parts) > 3 else None}
 
 
 def why(partition: Partition, host: Host, entry: Entry, now_s: float) -> str:

@@ -23,7 +23,7 @@ ENDINGS = {
     "pages": "fetched",
     "moved": "it redirects",
     "errors": "it could not be fetched",
-    "refused": "it was refused (a budget that is used up and a stopped crawl are counted, not recorded)",
+    "refused": "it was refused",
 }
 
 
@@ -84,13 +84,15 @@ def _remembered(question: Question, number: int) -> Mapping[str, Any]:
 def _state(found: Mapping[str, Any]) -> str:
     match found["state"]:
         case "unknown":
-            return "never handed over: no seed, link, redirect or sitemap of this crawl that was in scope has named it"
+            trap = f"; as a link it would be refused as {found['trap']}" if found["trap"] else ""
+            return f"never handed over: no seed, link, redirect or sitemap in scope has named it{trap}"
         case "waiting":
             return f"waits in lane {found['entry']['lane']}, attempt {found['entry']['attempt']}: {found['why']}"
         case "fetching":
             return f"is being fetched, attempt {found['entry']['attempt']}, released at {found['released_at'] or '?'}"
         case _:
-            return f"ended: {ENDINGS.get(found['ending'], found['ending'])}"
+            why = f" as {found['reason']}" if found["reason"] else ""
+            return f"ended: {ENDINGS.get(found['ending'], found['ending'])}{why}"
 
 
 def _robots(found: Mapping[str, Any] | None) -> str:

@@ -7,6 +7,7 @@ A change is one record of the compacted topic ``frontier-state``; its key begins
 ``h`` host                a host's trouble
 ``r`` origin              its newest robots.txt
 ``k`` lease               a robots.txt that is being fetched; a tombstone when it is not any more
+``b`` tally               what a crawl has taken of a host or a domain
 ===== =================== ==================================================================================
 """
 
@@ -17,6 +18,7 @@ from frontier.host import Host
 from frontier.outbox import Bundle, pack
 from frontier.robots import Rules
 from frontier.store import Store
+from frontier.tallies import Tallies
 from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
 
@@ -30,6 +32,7 @@ class Memory:
     def __init__(self, store: Store, partition: int) -> None:
         self.store = store
         self.counts: Counter[str] = Counter(store.counts())
+        self.tallies = Tallies(store)
         self._partition = partition
         self._moved: Counter[str] = Counter()
         self._changes: list[Outbound] = []
@@ -63,10 +66,12 @@ class Memory:
         self.store.remove(entry.fingerprint)
         self._count(entry.crawl, "queued", -1)
 
-    def done(self, entry: Entry, fate: Fate) -> None:
-        """A visit has ended; the URL stays seen."""
+    def done(self, entry: Entry, fate: Fate, reason: str | None = None) -> None:
+        """A visit has ended, for a reason where it was refused; the URL stays seen."""
+        ending = _ending(entry, fate, reason)
         self._count(entry.crawl, fate, 1)
-        ending = _ending(entry, fate)
+        if reason is not None:
+            self._count(entry.crawl, f"{fate}/{reason}", 1)
         self.store.end(entry.fingerprint, ending)
         self._change(b"u" + entry.fingerprint, b"d" + ending.encode())
 
@@ -100,6 +105,8 @@ class Memory:
         ``owner`` and the number stand on each change, so that whoever wrote it knows it again.
         """
         self.forget()
+        for name, packed in self.tallies.take_changed():
+            self._change(b"b" + name.encode(), packed)
         if not self._changes and not self._rest:
             return None
         bundle = Bundle(signed(self._changes, owner, self.store.last_bundle() + 1), self._rest)
@@ -126,6 +133,8 @@ class Memory:
             self.store.put_host(name.decode(), value)
         elif kind == b"r":
             self.store.put_robots(name.decode(), value)
+        elif kind == b"b":
+            self.store.put_tally(name.decode(), value)
 
     def _apply_robots_lease(self, lease: str, value: bytes | None) -> None:
         if value is None:
@@ -171,8 +180,10 @@ class Memory:
 
     def count_ending(self, ending: str, by: int) -> None:
         """The share of URLs that have ended."""
-        crawl, fate, released = ending.split("/")
+        crawl, fate, released, *reasons = ending.split("/")
         self._count(crawl, fate, by)
+        for reason in reasons:
+            self._count(crawl, f"{fate}/{reason}", by)
         if released == _RELEASED:
             self._count(crawl, "released", by)
 
@@ -185,10 +196,11 @@ class Memory:
         self._changes.append(Outbound(TopicName.FRONTIER_STATE, key, value, partition=self._partition))
 
 
-def _ending(entry: Entry, fate: Fate) -> str:
-    """How a visit ended, and whether it was ever released: for the figures of whoever restores this alone."""
+def _ending(entry: Entry, fate: Fate, reason: str | None) -> str:
+    """How a visit ended, whether it was ever released, and why not: for the figures of whoever restores this alone."""
     released = fate is not Fate.REFUSED or entry.attempt > 0
-    return f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
+    ending = f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
+    return ending if reason is None else f"{ending}/{reason}"
 
 
 def signed(changes: list[Outbound], owner: str, number: int) -> list[Outbound]:

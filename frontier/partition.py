@@ -5,10 +5,11 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable, Collection
 from datetime import timedelta
+from typing import get_args
 
 from frontier import host as hosts
-from frontier.admission import is_of_host
-from frontier.entry import Entry, Fate, Lane, fingerprint, rank
+from frontier.budgets import Spent
+from frontier.entry import Entry, Fate
 from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
 from frontier.memory import Memory
@@ -16,11 +17,12 @@ from frontier.queues import reader
 from frontier.records import decision, page_request, robots_request, trace
 from frontier.robots import Rules, allows, crawl_delay
 from frontier.rulebook import Rulebook
+from frontier.traps import Traps
 from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
-from infra.telemetry.vocabulary.frontier import LinksAdmitted, UrlRefused, UrlReleased
+from infra.telemetry.vocabulary.frontier import UrlRefused, UrlReleased
 from schemas.orders import Orders
-from schemas.records import Crawl, Links
+from schemas.records import Crawl
 from schemas.url import split
 
 USED = "used"
@@ -29,6 +31,9 @@ MAX_OF_A_HOST = 500
 """Decisions on one host before it is another's turn: a host may be full of forbidden URLs."""
 MAX_OF_A_ROUND = 5_000
 """Decisions before what they owe is committed and sent."""
+
+UNTOLD = frozenset({"over_budget", "stopped", *get_args(Spent)})
+"""Refusals that are counted, and kept with the URL, but not recorded one by one: they would tell of every URL left."""
 
 
 class Partition:
@@ -43,6 +48,7 @@ class Partition:
         self.token = token
         self.released_pages: Callable[[str], int] = lambda name: memory.counts[f"crawl/{name}/released"]
         """Of a crawl; the stage replaces it to count over all its partitions."""
+        self.needs_browser: Callable[[str], bool] = lambda _url: False  # the stage replaces it by what is set
         self.orders = Orders()
         """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
@@ -50,9 +56,11 @@ class Partition:
         """How long it may be left alone while it has work: :func:`bearable_s` over about the last hundred pages."""
         self.dice = random.Random()  # noqa: S311  # spreads retries, keeps no secret
         self.rulebook = Rulebook(memory)
+        self.traps = Traps(settings.traps)
         self._hosts: dict[str, Host] = {}
         self._schedule: list[tuple[float, str]] = []
-        self._recent: OrderedDict[bytes, None] = OrderedDict()
+        self.recent: OrderedDict[bytes, None] = OrderedDict()
+        """See :meth:`remember`."""
         self._load(now_s)
 
     def _load(self, now_s: float) -> None:
@@ -110,33 +118,11 @@ class Partition:
             host.scheduled_s = when
             heapq.heappush(self._schedule, (when, host.name))
 
-    def admit(self, links: Links, trace_id: str | None, now_s: float) -> None:
-        """Take the URLs that are new into the host's queue."""
-        host = self.host(links.host, now_s)
-        crawl = self.crawl(links.crawl)
-        deepest = self.settings.max_depth if crawl.max_depth is None else min(crawl.max_depth, self.settings.max_depth)
-        new = 0
-        for url in links.urls:
-            key = fingerprint(links.crawl, url)
-            if key in self._recent or not self.memory.store.see(key):
-                continue
-            self._remember(key)
-            entry = Entry(
-                key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id,
-                Lane.FRESH, rank(links.depth, self.orders.priority(links.crawl, links.host, url)),
-            )  # fmt: skip
-            if links.depth > deepest or not is_of_host(url, links.host):
-                self.refuse(entry, "too_deep" if links.depth > deepest else "not_of_host")
-                continue
-            new += 1
-            self.wait(host, entry)
-        emit(LinksAdmitted(new, len(links.urls) - new))
-        self.schedule(host)
-
-    def _remember(self, key: bytes) -> None:
-        self._recent[key] = None
-        if len(self._recent) > self.settings.recent_fingerprints:
-            self._recent.popitem(last=False)
+    def remember(self, key: bytes) -> None:
+        """A URL that was seen just now: when it comes again the store need not be asked."""
+        self.recent[key] = None
+        if len(self.recent) > self.settings.recent_fingerprints:
+            self.recent.popitem(last=False)
 
     def wait(self, host: Host, entry: Entry) -> None:
         """Let a URL wait in its host's queue."""
@@ -257,6 +243,7 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
+        entry = entry._replace(browser=entry.browser or self.needs_browser(entry.url))
         self.longest_rest_s += 0.01 * (bearable_s(delay) - self.longest_rest_s)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)
@@ -278,8 +265,8 @@ class Partition:
 
     def refuse(self, entry: Entry, reason: str) -> None:
         """A URL will not be fetched; the world is told, save where it would be told of every URL that is left."""
-        self.memory.done(entry, Fate.REFUSED)
-        if reason not in {"over_budget", "stopped"}:
+        self.memory.done(entry, Fate.REFUSED, reason)
+        if reason not in UNTOLD:
             self.memory.send(decision(entry, reason))
         emit(UrlRefused(reason))
 

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS queue (
 CREATE TABLE IF NOT EXISTS leases (lease TEXT PRIMARY KEY, host TEXT NOT NULL, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS hosts (host TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS robots (origin TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tallies (name TEXT PRIMARY KEY, packed BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS outbox (id INTEGER PRIMARY KEY AUTOINCREMENT, packed BLOB NOT NULL);
@@ -204,6 +205,15 @@ class Store:
     def host(self, host: str) -> bytes | None:
         """What is known of a host."""
         row = self._db.execute("SELECT packed FROM hosts WHERE host = ?", (host,)).fetchone()
+        return row[0] if row else None
+
+    def put_tally(self, name: str, packed: bytes) -> None:
+        """Remember what was taken of a host or a domain."""
+        self._db.execute("INSERT OR REPLACE INTO tallies VALUES (?, ?)", (name, packed))
+
+    def tally(self, name: str) -> bytes | None:
+        """What was taken of a host or a domain."""
+        row = self._db.execute("SELECT packed FROM tallies WHERE name = ?", (name,)).fetchone()
         return row[0] if row else None
 
     def add_count(self, name: str, by: int) -> None:

@@ -13,8 +13,9 @@ from infra.kafka.partitioner import partition_of
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.telemetry.tracing import trace_of
+from schemas.letters import DeadLetter
 from schemas.orders import Orders, concerns
-from schemas.records import Crawl, DeadLetter, Decision, Document, Fetch
+from schemas.records import Crawl, Decision, Document, Fetch
 from schemas.scope import refusal
 from schemas.url import InvalidUrl, Url, canonicalize, url_id
 from schemas.wire import Undecodable, decode

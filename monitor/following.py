@@ -11,7 +11,8 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from monitor.hosts import HostTable
 from monitor.letters import Letters
-from schemas.records import DeadLetter, Fetch, Resolution
+from schemas.letters import DeadLetter, Resolution
+from schemas.records import Fetch
 from schemas.wire import Undecodable, decode
 
 BACK = 5_000

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from schemas.records import DeadLetter, LetterState, Resolution
+from schemas.letters import DeadLetter, LetterState, Resolution
 
 KEPT = 1_000
 RECENT = 10_000

@@ -126,6 +126,7 @@ DOCUMENTS = Table(
         *_fields(Type.REAL, "link_density"),
         *_fields(Type.LONG, "simhash"),
         *_fields(Type.TEXT_BY_NAME, "sources"),
+        *_fields(Type.TEXT, "extracted rules markdown duplicate_of near_duplicate_of"),
     ),
 )
 FETCHES = Table(

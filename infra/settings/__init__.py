@@ -27,8 +27,10 @@ from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
 from infra.settings.monitor import MonitorSettings
+from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
+from infra.settings.traps import TrapSettings
 
 __all__ = [
     "FetcherSettings",
@@ -37,9 +39,11 @@ __all__ = [
     "IdentitySettings",
     "KafkaSettings",
     "MonitorSettings",
+    "RenderingSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
+    "TrapSettings",
     "load",
 ]
 
@@ -66,6 +70,7 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     frontier: FrontierSettings = FrontierSettings()
     fetchers: FetcherSettings = FetcherSettings()
+    rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
     monitor: MonitorSettings = MonitorSettings()

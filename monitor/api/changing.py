@@ -12,7 +12,7 @@ from infra.telemetry.vocabulary.monitor import LettersResolved, OrderGiven, Orde
 from monitor.api import answers, contents, questions
 from monitor.api.desk import Desk
 from monitor.api.reading import orders
-from schemas.records import LetterState
+from schemas.letters import LetterState
 
 BY = "monitor"
 """Who gave an order, in its record: whoever shows the token."""

@@ -21,8 +21,9 @@ from infra.settings.monitor import MonitorSettings
 from infra.stage import Context, Progress
 from monitor.endpoint import FILE
 from monitor.stage import Monitor
+from schemas.letters import DeadLetter
 from schemas.outcomes import Outcome
-from schemas.records import Crawl, DeadLetter, Document, Fetch, Heartbeat, Kind, Record
+from schemas.records import Crawl, Document, Fetch, Heartbeat, Kind, Record
 from schemas.url import url_id
 from schemas.wire import encode
 

@@ -9,11 +9,13 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from frontier.admission import admit
 from frontier.memory import Memory
 from frontier.outbox import unpack
 from frontier.rebuild import rebuild
 from frontier.results import expire
 from frontier.store import Store
+from infra.kafka.topics import TopicName
 from schemas.outcomes import Outcome
 from schemas.records import Kind, Links, Reason, Request
 from schemas.url import split
@@ -132,9 +134,8 @@ class FrontierMachine(RuleBasedStateMachine):
         store = self.scene.memory.store
         store.begin()
         urls = ["http://a.test/never"]
-        self.scene.partition.admit(
-            Links(crawl="plain", host="a.test", reason=Reason.LINK, depth=0, urls=urls), None, self.scene.now_s
-        )
+        links = Links(crawl="plain", host="a.test", reason=Reason.LINK, depth=0, urls=urls)
+        admit(self.scene.partition, links, None, self.scene.now_s)
         store.close()
         self.restart(Store(self.scene.path), after_s)
 
@@ -145,7 +146,7 @@ class FrontierMachine(RuleBasedStateMachine):
         url = f"http://b.test/{path}"
         links = Links(crawl="plain", host="b.test", reason=Reason.LINK, depth=0, urls=[url])
         store.begin()
-        self.scene.partition.admit(links, None, self.scene.now_s)
+        admit(self.scene.partition, links, None, self.scene.now_s)
         self.scene.memory.settle("test")
         store.commit()
         self.admitted.add(("plain", url))
@@ -158,7 +159,7 @@ class FrontierMachine(RuleBasedStateMachine):
         """The fetchers have passed what is out, and no result ever came; a late one may come yet."""
         self.scene.now_s += 400.0
         with self.scene.step():
-            assert expire(self.scene.partition, self.scene.now_s, self.scene.now_s) == len(self.out)
+            assert expire(self.scene.partition, TopicName.URLS, self.scene.now_s, self.scene.now_s) == len(self.out)
         for request in self.out.values():
             self.seen_s[request.host] = self.scene.now_s
         self.old += self.out.values()

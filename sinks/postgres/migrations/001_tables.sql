@@ -34,6 +34,10 @@ CREATE TABLE IF NOT EXISTS documents
     images TEXT[] NOT NULL,
     json_ld TEXT[] NOT NULL,
     sources JSONB NOT NULL,
+    extracted JSONB NOT NULL,
+    rules TEXT,
+    duplicate_of TEXT,
+    near_duplicate_of TEXT,
     trace_id TEXT NOT NULL,
     span_id TEXT NOT NULL,
     kafka_partition INTEGER NOT NULL,
@@ -42,6 +46,7 @@ CREATE TABLE IF NOT EXISTS documents
     links TEXT[] NOT NULL,
     anchors TEXT[] NOT NULL,
     text TEXT NOT NULL,
+    markdown TEXT NOT NULL,
     PRIMARY KEY (crawl, url_id, visit)
 );
 CREATE INDEX IF NOT EXISTS documents_by_host ON documents (crawl, host, fetched_at);

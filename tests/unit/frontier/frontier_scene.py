@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from frontier.admission import admit
 from frontier.memory import Memory
 from frontier.outbox import Bundle
 from frontier.partition import USED, Partition
@@ -30,6 +31,7 @@ class Scene:
         self.crawls: dict[str, Crawl] = {}
         self.changes: list[tuple[bytes, bytes | None]] = []
         self.requests: list[Request] = []
+        self.renders: list[Request] = []
         self.decisions: list[Decision] = []
         self.links: list[Links] = []
         self.open(Store(path))
@@ -67,6 +69,7 @@ class Scene:
         self.changes += [(change.key or b"", change.value) for change in bundle.changes]
         kinds: dict[TopicName, Callable[[bytes | None], None]] = {
             TopicName.URLS: lambda value: self.requests.append(decode(Request, value)),
+            TopicName.RENDERS: lambda value: self.renders.append(decode(Request, value)),
             TopicName.EVENTS: lambda value: self.decisions.append(decode(Decision, value)),
             TopicName.LINKS: lambda value: self.links.append(decode(Links, value)),
             TopicName.ROBOTS: lambda _value: None,
@@ -78,7 +81,7 @@ class Scene:
         """Hand URLs of one host to the frontier."""
         links = Links(crawl=crawl, host=split(urls[0]).host, reason=Reason.LINK, depth=depth, urls=list(urls))
         with self.step():
-            self.partition.admit(links, None, self.now_s)
+            admit(self.partition, links, None, self.now_s)
 
     def release(self, after_s: float = 0.0) -> list[Request]:
         """Move the clock and release what is due; the new requests."""

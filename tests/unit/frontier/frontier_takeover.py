@@ -5,6 +5,7 @@ from pathlib import Path
 
 from frontier_scene import NOW_S, Scene
 
+from frontier import admission
 from frontier.memory import Memory
 from frontier.owned import Owned, Restored, restore, take_over
 from frontier.partition import Partition
@@ -97,7 +98,7 @@ def admit(*paths: str) -> Callable[[Partition], object]:
     """Links of one host."""
     urls = [f"http://h.test/{path}" for path in paths]
     links = Links(crawl="c", host="h.test", reason=Reason.LINK, depth=0, urls=urls)
-    return lambda partition: partition.admit(links, None, NOW_S)
+    return lambda partition: admission.admit(partition, links, None, NOW_S)
 
 
 def release(partition: Partition) -> object:

@@ -3,7 +3,7 @@
 import pytest
 from frontier_scene import Scene
 
-from frontier.admission import check, is_of_host
+from frontier.admission import admit, check, is_of_host
 from infra.errors import NeverValid
 from schemas.records import Links, Reason
 
@@ -33,6 +33,6 @@ def test_what_is_no_url_of_its_host_is_refused(url: str) -> None:
     assert not is_of_host(url, "h.test")
     scene = Scene()
     with scene.step():
-        scene.partition.admit(links(urls=[url, "http://h.test/good"]), None, scene.now_s)
+        admit(scene.partition, links(urls=[url, "http://h.test/good"]), None, scene.now_s)
     assert [decision.reason for decision in scene.decisions] == ["not_of_host"]
     assert [request.url for request in scene.release()] == ["http://h.test/good"]

@@ -37,7 +37,7 @@ def content(path: Path) -> dict[str, list[tuple[object, ...]]]:
         columns = "hex(fingerprint), host, lane, due_s, rank, packed"
         queue = f"SELECT {columns} FROM queue ORDER BY host, lane, due_s, rank, seq"
         found = {"seen": db.execute(endings).fetchall(), "queue": db.execute(queue).fetchall()}
-        for table in ("leases", "hosts", "robots", "counts"):
+        for table in ("leases", "hosts", "robots", "tallies", "counts"):
             found[table] = db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall()
         assert db.execute("SELECT 1 FROM sqlite_master WHERE name = 'queue_order'").fetchone()
         places = "SELECT count(*) FROM queue JOIN seen USING (fingerprint) WHERE place = seq"

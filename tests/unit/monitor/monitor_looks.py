@@ -11,8 +11,9 @@ from monitor.hosts import HostTable
 from monitor.letters import Letters
 from monitor.look import Look
 from monitor.picture import Picture
+from schemas.letters import DeadLetter
 from schemas.outcomes import Outcome
-from schemas.records import DeadLetter, Fetch, Heartbeat, Kind
+from schemas.records import Fetch, Heartbeat, Kind
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 STAGES = ("fetchers", "frontier", "sinks", "streams")

@@ -8,9 +8,9 @@ from monitor.diagnosis import diagnose
 from monitor.findings import KINDS, Case, Finding, counts
 from monitor.hosts import HostTable
 from monitor.letters import KEPT, Letters
+from schemas.letters import LetterState, Resolution
 from schemas.orders import Action, Order, Subject
 from schemas.outcomes import Outcome
-from schemas.records import LetterState, Resolution
 
 
 def found(case: Case) -> dict[str, Finding]:
