@@ -8,7 +8,7 @@ from infra.errors import UserError
 from infra.kafka.admin import Topics
 from infra.kafka.topics import all_topics
 from infra.run import run_stage
-from infra.settings import load
+from infra.settings import load, read
 
 
 def run(
@@ -18,8 +18,9 @@ def run(
     ] = None,
 ) -> None:
     """Run one stage against the Kafka that KAFKA_BOOTSTRAP_SERVERS names, until SIGTERM or Ctrl-C drains it."""
-    settings = load(**({} if health_port is None else {"health_port": health_port}))
+    flags = {} if health_port is None else {"health_port": health_port}
+    settings = load(**flags)
     missing = set(all_topics()) - set(Topics(settings).partition_counts())
     if missing:
         raise UserError(f"Kafka lacks the topics {', '.join(sorted(missing))}: run `odradek topics create`")
-    raise typer.Exit(run_stage(stage, settings))
+    raise typer.Exit(run_stage(stage, settings, lambda: read(**flags)))

@@ -208,7 +208,7 @@ class SettingShown(Answer):
     name: str
     value: str
     origin: str
-    about: str = ""
+    live: bool = Field(description="Whether a change in the file takes effect while a process runs.")
 
 
 class SettingsShown(Answer):
