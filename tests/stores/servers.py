@@ -2,6 +2,7 @@
 
 from functools import cached_property
 
+from tests.stores.moto import MotoServer
 from tests.stores.postgres import PostgresServer
 from tests.stores.redis import RedisServer
 from tests.stores.server import Server
@@ -21,6 +22,13 @@ class Servers:
     def postgres(self) -> PostgresServer:
         """A PostgreSQL."""
         server = PostgresServer()
+        self._start(server)
+        return server
+
+    @cached_property
+    def moto(self) -> MotoServer:
+        """Amazon's services."""
+        server = MotoServer()
         self._start(server)
         return server
 
