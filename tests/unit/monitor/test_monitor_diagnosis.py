@@ -1,6 +1,7 @@
 """What the page says is wrong."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from monitor_looks import NOW, World, beat, busy, fetch, letter, series
 
@@ -170,3 +171,29 @@ def test_letters_that_were_dealt_with_are_no_trouble() -> None:
     assert [each.state for each in world.letters.newest(3)] == ["claimed", "dropped", "requeued"]
     world.letters.resolve(resolution(3, LetterState.DROPPED))
     assert "dead_letters" not in found(world.case())
+
+
+def test_the_documentation_has_a_section_for_each_kind() -> None:
+    """Whoever reads a finding's title finds the same words there."""
+    world = World()
+    world.look(times=20)
+    world.beats = {"sinks": beat("sinks", silent=timedelta(seconds=40)), "frontier": beat("frontier", {"queued": 5})}
+    world.busy = [busy("a.test", 50, failures=3), busy("b.test", 5, failures=7)]
+    world.letters.add(letter(1))
+    world.disk_free = {"data": 0.05}
+    world.look(times=30)
+    case = world.case()
+    order = Order(action=Action.PAUSE, subject=Subject.CRAWL, target="c", by="me", ordered_at=NOW)
+    paused = Case(case.look, case.picture, case.hosts, case.busy, case.letters, [order])
+    findings = [*diagnose(case), *diagnose(paused)]
+    world.count("sinks", series("odradek_retries_total", stage="clickhouse-documents", job="sinks"), 3)
+    world.behind = {"odradek-sink-clickhouse": 1_200}
+    world.fetched(Outcome.SERVER_ERROR, 100)
+    findings += diagnose(world.case())
+    assert {finding.kind for finding in findings} == set(KINDS)
+    page = Path(__file__).resolve().parents[3] / "docs" / "troubleshooting.md"
+    headings = [
+        line.removeprefix("## ").split("...") for line in page.read_text().splitlines() if line.startswith("## ")
+    ]
+    for finding in findings:
+        assert any(all(part.strip() in finding.title for part in parts) for parts in headings), finding.title
