@@ -146,7 +146,7 @@ def _one_host(case: Case) -> Iterator[Finding]:
         "one_host",
         False,
         f"Most of what waits is of one host: {top.host}",
-        f"It has {top.queued:,} of the {total:,} URLs that wait ({share:.0%}), and {why} Other hosts are not held up.",
+        f"It has {top.queued:,} of the {total:,} that wait ({int(share * 100)}%), and {why} Others do not wait for it.",
         advice,
         f"hosts?search={top.host}",
     )

@@ -24,6 +24,7 @@ COMMANDS = {
     "config": "infra.cli.config:config",
     "dead-letters": "infra.cli.dead_letters:dead_letters",
     "explain": "infra.cli.explain:explain",
+    "profile": "infra.cli.profile:profile",
     "doctor": "infra.cli.doctor:doctor",
 }
 

@@ -16,7 +16,7 @@ from infra.settings.files import files
 from infra.settings.live import Place, is_live, leaves
 
 MASK = "***"
-_SECRET = re.compile(r"password|secret|token(?!_file)|authorization|cookie|api_?key|\.pem$|jaas|dsn", re.IGNORECASE)
+_SECRET = re.compile(r"password|secret|token|authorization|cookie|api_?key|\.pem$|jaas|dsn", re.IGNORECASE)
 _NO_SECRET = frozenset({"identity.robots_token"})
 _IN_URLS = re.compile(r"(?<=://)[^\s/@]*(?=@)|(?<=[?&]password=)[^&\s]*|(?<=[?&]token=)[^&\s]*", re.IGNORECASE)
 _DURATION = TypeAdapter(timedelta)
@@ -64,11 +64,16 @@ def _file(place: Place, held: Iterable[tuple[Path, Mapping[str, Any]]]) -> str |
     return None
 
 
+def is_secret(name: str) -> bool:
+    """Whether what stands under this name is for nobody's eyes."""
+    return name not in _NO_SECRET and not name.endswith("_file") and _SECRET.search(name) is not None
+
+
 def text(name: str, value: Any) -> str:
     """A value as one would write it, without what nobody shall read."""
     if value is None:
         return "none"
-    if name not in _NO_SECRET and (_SECRET.search(name) or isinstance(value, SecretStr)):
+    if isinstance(value, SecretStr) or (is_secret(name) and not isinstance(value, int | float | timedelta)):
         return MASK
     return _plain(_masked(value))
 
@@ -84,7 +89,7 @@ def _masked(value: Any) -> Any:
             masked: Any = _masked({name: getattr(value, name) for name in type(value).model_fields})
         case Mapping():
             masked = {
-                str(key): MASK if _SECRET.search(str(key)) and part is not None else _masked(part)
+                str(key): MASK if is_secret(str(key)) and part is not None else _masked(part)
                 for key, part in value.items()
             }
         case timedelta():
