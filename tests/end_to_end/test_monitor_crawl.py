@@ -39,9 +39,8 @@ def go(page: Page, view: str) -> None:
     page.get_by_role("navigation").get_by_role("link", name=view, exact=True).click()
 
 
-@pytest.mark.timeout(400)
-def test_every_view_fills_and_orders_happen(running: Crawl, page: Page) -> None:
-    """Rates, workers, hosts, documents, a URL's life, rows as a chart; paused, the frontier releases nothing more."""
+def views_fill(page: Page) -> None:
+    """Rates, workers, hosts, documents and a URL's life are shown."""
     main = page.locator("main")
     expect(
         page.get_by_role("img", name=re.compile(r"^Pages, rows and failures a second: pages [\d.]*[1-9]"))
@@ -65,6 +64,9 @@ def test_every_view_fills_and_orders_happen(running: Crawl, page: Page) -> None:
     expect(page.locator(".life")).to_contain_text("row in documents", timeout=SOON_MS)
     picture(page, "crawl-explain")
 
+
+def sql_is_answered(page: Page) -> None:
+    """Rows come as a table and as a chart; markup in them is text, and an error is told."""
     go(page, "SQL")
     page.get_by_label("Ready query").select_option("Pages by host")
     expect(page.get_by_role("table")).to_contain_text("odradek.test", timeout=SOON_MS)
@@ -82,6 +84,9 @@ def test_every_view_fills_and_orders_happen(running: Crawl, page: Page) -> None:
     page.get_by_role("button", name="Run").click()
     expect(page.get_by_role("alert")).to_contain_text("nowhere")
 
+
+def orders_happen(running: Crawl, page: Page) -> None:
+    """Paused, the frontier releases nothing more; resumed it does; stopped, the crawl finishes by itself."""
     go(page, "Crawls")
     page.get_by_role("button", name="Pause watched").click()
     expect(page.get_by_role("button", name="Resume watched")).to_be_visible()
@@ -106,3 +111,11 @@ def test_every_view_fills_and_orders_happen(running: Crawl, page: Page) -> None:
     assert (summary["finished"], summary["queued"]) == (True, 0)
     [row] = sql(running.data_dir, "SELECT count() AS n FROM documents")
     assert row["n"] == summary["pages"]
+
+
+@pytest.mark.timeout(400)
+def test_the_page_shows_and_steers_a_crawl_that_runs(running: Crawl, page: Page) -> None:
+    """Every view fills by itself, SQL is answered, and what is ordered on the page happens in the pipeline."""
+    views_fill(page)
+    sql_is_answered(page)
+    orders_happen(running, page)
