@@ -46,12 +46,16 @@ class Fetcher:
 
         With ``detect``, pages that show nothing without their scripts are told from others, and given up.
         """
-        wanted = settings.fetchers
         self._connections = connections
         self._orders = orders
-        self._targets = TargetPolicy(wanted.blocked_names, wanted.blocked_ports)
         self._detect = detect
         self.headers = RequestHeaders(settings)
+        self.reconfigure(settings)
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Fetch within these limits from the next request on."""
+        wanted = settings.fetchers
+        self._targets = TargetPolicy(wanted.blocked_names, wanted.blocked_ports)
         self._total_s = wanted.total_timeout.total_seconds()
         self._head_s = min(wanted.head_timeout.total_seconds(), self._total_s)
         self._rate = wanted.min_rate_bytes_s, wanted.rate_grace.total_seconds()

@@ -14,6 +14,7 @@ from infra.kafka.intake import Intake, IntakeLimits, Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
 from infra.kafka.topics import TopicName, all_topics
+from infra.settings import Settings
 from infra.spool import Spool, prune_regularly
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
@@ -39,6 +40,7 @@ class Fetchers:
         self._connections: Connections | None = None
         self._intake: Intake | None = None
         self._worker: Worker | None = None
+        self._fetcher: Fetches | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Fetch until told to stop, then drain.
@@ -52,7 +54,7 @@ class Fetchers:
         spool = Spool(settings)
         pruning = self._prune(spool)
         connections = self._connections = Connections(self._settings, proxies=self._context.control.proxies)
-        fetcher = await self.open(connections)
+        fetcher = self._fetcher = await self.open(connections)
         worker = self._worker = Worker(
             worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
         )
@@ -99,6 +101,11 @@ class Fetchers:
         if self._worker is not None:
             self._worker.drop(gone, under_way=lost, why="lost" if lost else "revoked")
         emit(PartitionsChanged(self.partitions()))
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Keep within these limits from the next attempt on."""
+        if self._fetcher is not None:
+            self._fetcher.reconfigure(settings)
 
     def ready(self) -> bool:
         """Whether partitions are assigned: without any there is nothing to take."""

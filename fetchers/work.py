@@ -13,6 +13,7 @@ from infra.kafka.intake import Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
+from infra.settings import Settings
 from infra.spool import Spool
 from infra.telemetry import tracing
 from infra.telemetry.event import emit
@@ -32,6 +33,10 @@ class Fetches(Protocol):
 
     async def fetch(self, request: Request) -> Attempt:
         """Try once; whatever happens is the attempt's outcome."""
+        ...
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Keep within these limits from the next attempt on."""
         ...
 
 

@@ -31,6 +31,11 @@ class Renderer:
         self._browser = browser
         self._max_bytes = settings.fetchers.max_body_kib * 1024
 
+    def reconfigure(self, settings: Settings) -> None:
+        """Keep within these limits from the next attempt on."""
+        self._fetcher.reconfigure(settings)
+        self._max_bytes = settings.fetchers.max_body_kib * 1024
+
     async def fetch(self, request: Request) -> Attempt:
         """Try once. Never raises but when cancelled, or when there is no browser to be had (:class:`UserError`).
 
