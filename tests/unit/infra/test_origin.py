@@ -51,7 +51,7 @@ def test_every_setting_is_shown_by_default() -> None:
 def test_no_secret_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """Passwords in URLs, in librdkafka's settings, of proxies and stores, and the token, are masked; names are not."""
     monkeypatch.setenv("CLICKHOUSE_URL", "https://user:hunter2@clickhouse:8443/crawl?password=hunter2")
-    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"sasl.username": "crawler", "sasl.password": "s3cr3t"}')
+    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"client.rack": "crawler", "plugin.password": "s3cr3t"}')
     monkeypatch.setenv("ODRADEK_FETCHERS__PROXIES__TIERS", '[["http://me:pr0xy@proxy:1"]]')
     monkeypatch.setenv("ODRADEK_SINKS__STORES", '{"main": {"dsn": "clickhouse://u:hunter2@h/"}}')
     monkeypatch.setenv("ODRADEK_MONITOR__TOKEN", "t0ken-of-sixteen-characters")

@@ -19,7 +19,7 @@ def _secrets_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name)
     monkeypatch.setenv("ODRADEK_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("CLICKHOUSE_URL", "https://user:hunter2@clickhouse:8443/crawl")
-    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"sasl.username": "crawler", "sasl.password": "s3cr3t-w0rd"}')
+    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"client.rack": "crawler", "plugin.password": "s3cr3t-w0rd"}')
     monkeypatch.setenv("ODRADEK_FETCHERS__PROXIES__TIERS", '[["http://me:pr0xy-p4ss@proxy:1"]]')
     monkeypatch.setenv("ODRADEK_SINKS__STORES", '{"main": {"dsn": "clickhouse://u:p%40ss-w0rd@h/"}}')
     monkeypatch.setenv("ODRADEK_MONITOR__TOKEN", "t0ken-of-sixteen-characters")
