@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from infra.errors import Fatal
+from infra.errors import Fatal, RetryLater
 from infra.kafka.clients import consumer_config
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.partitioner import partition_of
@@ -15,13 +15,16 @@ _STALL = timedelta(seconds=30)
 
 
 class PartitionReader:
-    """One partition. Close it after use."""
+    """One partition. Close it after use. Raises :class:`RetryLater` when Kafka does not tell what there is."""
 
     def __init__(self, settings: Settings, worker: str, topic: str, partition: int) -> None:
         config = consumer_config(settings, f"{worker}-{topic}-{partition}", f"{worker}-reader")
         self._consumer = Consumer(config | {"enable.partition.eof": True})
         self._place = TopicPartition(topic, partition)
-        low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
+        try:
+            low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
+        except KafkaException as error:
+            raise RetryLater(f"the ends of {topic} cannot be read: {error.args[0].str()}") from None
         self.start = int(low)
         """The first offset that is kept."""
         self.end = int(high)
