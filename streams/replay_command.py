@@ -9,6 +9,7 @@ from typing import Annotated, NamedTuple
 
 import typer
 
+from infra.cli.arguments import moment
 from infra.devstack.local import readable
 from infra.errors import UserError
 from infra.kafka.admin import Topics
@@ -62,7 +63,7 @@ def run(  # noqa: PLR0913  # options of a command
         raise UserError(f"this installation cleans as {VERSION}, not {cleaner}: install the version that is meant")
     settings = _settings(data_dir)
     name = usable_name(name or f"r{datetime.now(UTC):%Y%m%d_%H%M%S}")
-    wanted = Wanted(_moment(since), _moment(until), crawl, host)
+    wanted = Wanted(moment(since), moment(until), crawl, host)
     chosen = rules or settings.streams.rules
     sites = Sites(load_rules(chosen) if chosen is not None else NO_RULES, installed())
     with readable(settings) as connected, shadows(settings) as store:
@@ -123,16 +124,6 @@ class _Report(NamedTuple):
 
 def _settings(data_dir: Path | None) -> Settings:
     return load(**({} if data_dir is None else {"data_dir": data_dir}))
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise UserError(f"{text!r} is no ISO 8601 time; one is 2026-01-31T12:00:00+00:00") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _tell(tally: Tally) -> None:

@@ -39,16 +39,17 @@ class WebhookSink:
         query = urlencode([(name, value) for name, value in options if name != "secret"])
         host = parts.netloc.rpartition("@")[2]
         self._url = urlunsplit((parts.scheme.removeprefix("webhook+"), host, parts.path or "/", query, ""))
-        self._auth = None
+        self._headers = {"content-type": "application/json", "user-agent": "odradek"}
         if parts.username is not None:
-            self._auth = aiohttp.BasicAuth(unquote(parts.username), unquote(parts.password or ""), "utf-8")
+            login, password = unquote(parts.username), unquote(parts.password or "")
+            self._headers["authorization"] = aiohttp.encode_basic_auth(login, password, "utf-8")
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self) -> Mapping[str, int]:
         """Make the connections' pool; a webhook can only be asked by sending something."""
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=WITHIN.total_seconds())
-            self._session = aiohttp.ClientSession(timeout=timeout, auth=self._auth, trust_env=False)
+            self._session = aiohttp.ClientSession(timeout=timeout, trust_env=False)
             emit(StoreOpened(shown(self._dsn)))
         return {}
 
@@ -69,9 +70,7 @@ class WebhookSink:
         if self._session is None:
             raise AssertionError
         timestamp_s = int(time.time())
-        headers = {
-            "content-type": "application/json",
-            "user-agent": "odradek",
+        headers = self._headers | {
             "webhook-id": delivery.id,
             "idempotency-key": delivery.id,
             "webhook-timestamp": str(timestamp_s),

@@ -3,11 +3,10 @@
 import json
 import re
 import sqlite3
-from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import boto3
@@ -16,44 +15,25 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
 from infra.settings.sinks import ClickHouseSettings
 from schemas.records import Document
-from sinks.blocking import BlockingSink
 from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.dynamodb.sink import DynamoDBSink
 from sinks.memory.sink import MemorySink
-from sinks.objects import reading
-from sinks.objects.formats import FORMATS
-from sinks.objects.place import place_of
-from sinks.objects.sink import ObjectsSink
 from sinks.postgres.sink import PostgresSink
 from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
-from sinks.tables import TABLES, Table
+from sinks.tables import TABLES
 from tests.contracts.handing_subjects import KafkaSubject, WebhookSubject
+from tests.contracts.object_subjects import json_lines_in_a_folder, parquet_in_a_bucket, parquet_in_a_folder
+from tests.contracts.subject import BlockingSubject, Subject
 from tests.stores.servers import Servers
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
 [EXAMPLE] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
 """The sink that the documentation shows, as it stands there."""
-
-
-class Subject(Protocol):
-    """A sink under test, how to make its next write fail once, and how to read what is in it."""
-
-    sink: Sink
-
-    def fail_once(self, error: Exception) -> None: ...
-
-    def rows(self, topic: TopicName) -> int: ...
-
-    def texts(self) -> list[str]: ...
-
-    def stored(self, text: str) -> str:
-        """What a text is in the store, where it cannot be all that it was."""
-        ...
 
 
 class MemorySubject:
@@ -70,25 +50,6 @@ class MemorySubject:
     def texts(self) -> list[str]:
         documents = self.memory.rows[TopicName.DOCUMENTS].values()
         return [each.text for each in documents if isinstance(each, Document)]
-
-    def stored(self, text: str) -> str:
-        return text
-
-
-class BlockingSubject(ABC):
-    """Of a sink whose client blocks."""
-
-    sink: Sink
-    blocking: BlockingSink
-
-    def fail_once(self, error: Exception) -> None:
-        original = self.blocking.insert
-
-        def failing(table: Table, blocks: Sequence[Block]) -> None:
-            self.blocking.insert = original  # type: ignore[method-assign]
-            raise error
-
-        self.blocking.insert = failing  # type: ignore[method-assign]
 
     def stored(self, text: str) -> str:
         return text
@@ -171,38 +132,6 @@ class PostgresSubject(BlockingSubject):
 
     def stored(self, text: str) -> str:
         return text.replace("\0", "\ufffd")
-
-
-class ObjectsSubject(BlockingSubject):
-    """What a reader finds: of each key the latest version."""
-
-    def __init__(self, dsn: str, tmp_path: Path, format_: str) -> None:
-        settings = Settings(data_dir=tmp_path)
-        self.blocking = ObjectsSink(settings, dsn)
-        self.sink = self.blocking
-        self.place = place_of(settings, dsn)
-        self.format = FORMATS[format_]
-
-    def rows(self, topic: TopicName) -> int:
-        return len(reading.rows(self.place, TABLES[topic], self.format))
-
-    def texts(self) -> list[str]:
-        return [row["text"] for row in reading.rows(self.place, TABLES[TopicName.DOCUMENTS], self.format)]
-
-
-def parquet_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
-    """Parquet in the data directory."""
-    return ObjectsSubject("objects:", tmp_path, "parquet")
-
-
-def json_lines_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
-    """JSON Lines in a folder of their own."""
-    return ObjectsSubject(f"file://{tmp_path}/lines?format=jsonl", tmp_path, "jsonl")
-
-
-def parquet_in_a_bucket(tmp_path: Path, servers: Servers) -> Subject:
-    """Parquet in a bucket of S3."""
-    return ObjectsSubject(servers.moto.dsn(servers.moto.new_bucket()), tmp_path, "parquet")
 
 
 class RedisSubject(BlockingSubject):

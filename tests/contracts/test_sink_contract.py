@@ -11,7 +11,8 @@ import pytest
 from infra.errors import NeverValid, RetryLater
 from infra.kafka.topics import TopicName
 from sinks.sink import Sink
-from tests.contracts.sink_subjects import SUBJECTS, Subject
+from tests.contracts.sink_subjects import SUBJECTS
+from tests.contracts.subject import Subject
 from tests.stores.servers import Servers
 from tests.unit.sinks.sink_samples import NOON, block, block_of, document
 

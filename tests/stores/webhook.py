@@ -48,7 +48,8 @@ class Receiver:
         wanted = hmac.new(b64decode(SECRET[6:]), f"{name}.{stamp}.".encode() + body, sha256).digest()
         signed = request.headers["webhook-signature"].split(",")
         genuine = signed[0] == "v1" and hmac.compare_digest(b64decode(signed[1]), wanted)
-        if not genuine or abs(time.time() - int(stamp)) > 300 or request.query["team"] != "7":
+        known = request.headers["authorization"] == f"Basic {b64encode(b'me:pass word').decode()}"
+        if not genuine or not known or abs(time.time() - int(stamp)) > 300 or request.query["team"] != "7":
             self.refused += 1
             return web.Response(status=401)
         if self.answers:
