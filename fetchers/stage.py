@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from fetchers.connections import Connections
@@ -13,12 +14,14 @@ from infra.kafka.intake import Intake, IntakeLimits, Received
 from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
 from infra.kafka.topics import TopicName, all_topics
-from infra.spool import Spool
+from infra.settings import Settings
+from infra.spool import Spool, prune_regularly
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.fetchers import PartitionsChanged
 
 GROUP = "odradek-fetchers"
+PRUNE_EVERY = timedelta(hours=1)
 
 
 class Fetchers:
@@ -37,6 +40,7 @@ class Fetchers:
         self._connections: Connections | None = None
         self._intake: Intake | None = None
         self._worker: Worker | None = None
+        self._fetcher: Fetches | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Fetch until told to stop, then drain.
@@ -48,11 +52,9 @@ class Fetchers:
         settings, worker_name = self._context.settings, self._context.worker
         producer = Producer(settings, worker_name)
         spool = Spool(settings)
-        # A body is of use as long as a record of pages can name it.
-        if (keep := all_topics()[TopicName.PAGES].retention) is not None:
-            await asyncio.to_thread(spool.prune, keep)
-        connections = self._connections = Connections(self._settings)
-        fetcher = await self.open(connections)
+        pruning = self._prune(spool)
+        connections = self._connections = Connections(self._settings, proxies=self._context.control.proxies)
+        fetcher = self._fetcher = await self.open(connections)
         worker = self._worker = Worker(
             worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
         )
@@ -68,6 +70,7 @@ class Fetchers:
             await worker.finish(self._settings.drain)
         finally:
             left = await asyncio.to_thread(intake.close)
+            pruning.cancel()
             await connections.close()
             await self.close()
         for end in (intake.failed, worker.broken):
@@ -84,6 +87,11 @@ class Fetchers:
     async def close(self) -> None:
         """No more attempts are made."""
 
+    def _prune(self, spool: Spool) -> "asyncio.Future[None]":
+        """A body is of use as long as a record of pages can name it."""
+        keep = all_topics()[TopicName.PAGES].retention or timedelta.max
+        return asyncio.ensure_future(prune_regularly(spool, keep, PRUNE_EVERY))
+
     def _take(self, batch: list[Received]) -> None:
         if self._worker is not None and self._intake is not None:
             self._worker.take(batch, self._intake.done)
@@ -93,6 +101,11 @@ class Fetchers:
         if self._worker is not None:
             self._worker.drop(gone, under_way=lost, why="lost" if lost else "revoked")
         emit(PartitionsChanged(self.partitions()))
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Keep within these limits from the next attempt on."""
+        if self._fetcher is not None:
+            self._fetcher.reconfigure(settings)
 
     def ready(self) -> bool:
         """Whether partitions are assigned: without any there is nothing to take."""

@@ -80,6 +80,11 @@ class Partition:
         for host in self._hosts.values():
             self.schedule(host)
 
+    def reconfigure(self, settings: FrontierSettings) -> None:
+        """Decide by these from now on."""
+        self.settings = settings
+        self.longest_rest_s = bearable_s(settings.delay)
+
     def host(self, name: str, now_s: float) -> Host:
         """The host, read from the store when it is not in memory."""
         host = self._hosts.get(name)

@@ -28,6 +28,7 @@ from infra.kafka.partition_owner import Offsets, PartitionOwner
 from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.producer import Pace, Producer
 from infra.kafka.topics import TopicName
+from infra.settings import Settings
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import read
@@ -122,8 +123,10 @@ class Frontier:
 
     def _obey(self) -> None:
         """Follow the orders that are in force by now."""
-        orders = self._control.orders()
+        orders, settings = self._control.orders(), self._settings.frontier
         for owned in self._owned.values():
+            if owned.partition.settings is not settings:
+                owned.partition.reconfigure(settings)
             if owned.partition.orders is not orders:
                 owned.begin()
                 owned.partition.obey(orders)
@@ -252,6 +255,10 @@ class Frontier:
             for topic, offset in owned.positions.items()
         }
         self._told = (positions, figures(self._owned.values()))
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Decide by these from the next round on."""
+        self._settings = settings
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""

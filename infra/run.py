@@ -7,9 +7,11 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import entry_points
+from typing import Any
 
 import uvloop
 
@@ -19,17 +21,30 @@ from infra.health import HealthServer, ProgressWatch
 from infra.kafka.control import Control
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
-from infra.settings import Settings
-from infra.stage import Context, Stage
+from infra.settings import Settings, read
+from infra.settings.files import contents
+from infra.settings.reload import Refused, Reloading
+from infra.stage import Context, Reconfigures, Stage
 from infra.telemetry import logs
 from infra.telemetry.event import emit
-from infra.telemetry.vocabulary.running import ReadyChanged, StageFailed, StageStarted, StageStopped, StageStopping
+from infra.telemetry.vocabulary.running import (
+    ConfigurationApplied,
+    ConfigurationRefused,
+    ReadyChanged,
+    StageFailed,
+    StageStarted,
+    StageStopped,
+    StageStopping,
+)
 from schemas.records import Heartbeat
 from schemas.wire import encode, prepare
 
 GROUP = "odradek.stages"
 HEARTBEAT_EVERY = timedelta(seconds=1)
+LOOK_AT_SETTINGS_EVERY = timedelta(seconds=1)
 DRAIN = timedelta(seconds=30)
+LET_GO = timedelta(seconds=5)
+"""For a stage that is cancelled because the brokers refuse us."""
 
 
 def stage_names() -> list[str]:
@@ -42,8 +57,10 @@ def wanted_stages(settings: Settings) -> list[str]:
     return [name for name in stage_names() if name != "renderers" or settings.rendering.is_wanted]
 
 
-def run_stage(name: str, settings: Settings) -> int:
+def run_stage(name: str, settings: Settings, reread: Callable[[], Settings] = read) -> int:
     """Run one stage until it is told to stop (SIGTERM, SIGINT); returns the exit code.
+
+    ``reread`` gives the settings that a start would have now: it is asked when their files change.
 
     0 after a clean drain, 1 when it could not go on or did not drain in time, 2 for something the user can mend. A
     second signal ends the process at once.
@@ -57,7 +74,7 @@ def run_stage(name: str, settings: Settings) -> int:
     keep_freed_memory()
     # The policy also serves the loops that libraries start in threads of their own.
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    code = asyncio.run(_Runner(name, worker, settings).run(found[name].load()))
+    code = asyncio.run(_Runner(name, worker, settings).run(reread, found[name].load()))
     if code != 0 and any(not each.daemon for each in threading.enumerate() if each is not threading.main_thread()):
         # A client library's thread that did not end must not keep a failed process from being started again.
         sys.stdout.flush()
@@ -73,11 +90,13 @@ class _Runner:
         self._settings = settings
         self._stopping = asyncio.Event()
         self._started_at = datetime.now(UTC)
+        self._refused = asyncio.Event()
+        self._refused_for = ""
 
-    async def run(self, make: type[Stage]) -> int:
+    async def run(self, reread: Callable[[], Settings], make: type[Stage]) -> int:
         self._handle_signals()
         control = Control(self._settings, self._worker)
-        beats: asyncio.Task[None] | None = None
+        beats: asyncio.Future[Any] | None = None
         health: HealthServer | None = None
         clean = False
         try:
@@ -86,7 +105,7 @@ class _Runner:
             health = HealthServer(stage, self._settings.health_address, self._settings.health_port)
             url = await health.start()
             emit(StageStarted(self._name, self._worker, url))
-            beats = asyncio.create_task(self._beat(stage, health, url))
+            beats = asyncio.gather(self._beat(stage, health, url), self._follow_settings(stage, reread))
             # What lives as long as the process is none of the collector's business.
             gc.collect()
             gc.freeze()
@@ -111,11 +130,19 @@ class _Runner:
             emit(StageStopped(self._name, clean))
 
     async def _work(self, stage: Stage) -> bool:
-        """Run the stage; ``False`` when it did not drain in time."""
+        """Run the stage; ``False`` when it did not drain in time.
+
+        Raises :class:`UserError` when the brokers refuse us by now: nothing could be delivered or committed.
+        """
         work = asyncio.create_task(stage.run(self._stopping))
-        stop = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
+        ends = {asyncio.create_task(each.wait()) for each in (self._stopping, self._refused)}
+        await asyncio.wait({work, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        for each in ends:
+            each.cancel()
+        if self._refused.is_set() and not work.done():
+            work.cancel()
+            await asyncio.wait({work}, timeout=LET_GO.total_seconds())
+            raise UserError(f"Kafka refuses us: {self._refused_for}")
         done, _ = await asyncio.wait({work}, timeout=DRAIN.total_seconds())
         if not done:
             emit(StageFailed(self._name, f"did not drain within {DRAIN.total_seconds():.0f} s"))
@@ -148,10 +175,28 @@ class _Runner:
                 was_ready = stage.ready()
                 emit(ReadyChanged(self._name, was_ready))
             self._send(producer, stage, url)
+            if producer.refusal.reason is not None:
+                self._refused_for = producer.refusal.reason
+                self._refused.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), HEARTBEAT_EVERY.total_seconds())
         self._send(producer, stage, url)
         await asyncio.to_thread(producer.flush, timedelta(seconds=2))
+
+    async def _follow_settings(self, stage: Stage, reread: Callable[[], Settings]) -> None:
+        """Take what changes in the files of settings, until the stage stops."""
+        reloading = Reloading(self._settings, reread, contents)
+        while not self._stopping.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stopping.wait(), LOOK_AT_SETTINGS_EVERY.total_seconds())
+            found = reloading.look()
+            if isinstance(found, Refused):
+                emit(ConfigurationRefused(found.error))
+            elif found is not None:
+                logs.configure(found.settings, self._name, self._worker)
+                if isinstance(stage, Reconfigures):
+                    stage.reconfigure(found.settings)
+                emit(ConfigurationApplied(found.applied, found.needs_restart))
 
     def _send(self, producer: Producer, stage: Stage, url: str) -> None:
         positions = dict(stage.positions())

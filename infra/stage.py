@@ -75,3 +75,12 @@ class ListsHosts(Protocol):
     async def hosts(self, search: str, limit: int) -> Sequence[Mapping[str, object]]:
         """The hosts whose names hold ``search``, those with most URLs waiting first, as JSON has them."""
         ...
+
+
+@runtime_checkable
+class Reconfigures(Protocol):
+    """A stage that takes settings while it runs (:data:`infra.settings.live.LIVE`)."""
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Go on with these, which differ from the former in what may change. Called from the event loop."""
+        ...

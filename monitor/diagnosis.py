@@ -68,16 +68,18 @@ def _late(case: Case) -> Iterator[Finding]:
 
 def _sinks(case: Case) -> Iterator[Finding]:
     retries = case.picture.grown("sink_retries")
+    samples = [each for own in case.look.samples.values() for each in own.items()]
+    left_alone = any(series.name == "odradek_sink_left_alone" and value for series, value in samples)
     behind = {name: lag for name, lag in _newest_lag(case.picture) if name.startswith(SINK_GROUP) and lag}
-    if not retries or not behind:
+    if not behind or not (retries or left_alone):
         return
     names = ", ".join(f"{name.removeprefix(SINK_GROUP)} ({lag:,} records behind)" for name, lag in behind.items())
+    tried = f"Writes were tried again {retries:.0f} times in the last minute" if retries else "It is left alone for now"
     yield Finding(
         "sink_down",
         True,
         f"A store takes no rows: {names}",
-        f"Writes were tried again {retries:.0f} times in the last minute. Nothing is lost: records wait in Kafka, and "
-        "the crawl itself goes on.",
+        f"{tried}. Nothing is lost: records wait in Kafka, and the crawl itself goes on.",
         "See that the store is up and that its address is right; the log of the sinks says what it answered.",
         "workers",
     )
@@ -144,7 +146,7 @@ def _one_host(case: Case) -> Iterator[Finding]:
         "one_host",
         False,
         f"Most of what waits is of one host: {top.host}",
-        f"It has {top.queued:,} of the {total:,} URLs that wait ({share:.0%}), and {why} Other hosts are not held up.",
+        f"It has {top.queued:,} of the {total:,} that wait ({int(share * 100)}%), and {why} Others do not wait for it.",
         advice,
         f"hosts?search={top.host}",
     )

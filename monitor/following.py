@@ -11,7 +11,7 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from monitor.hosts import HostTable
 from monitor.letters import Letters
-from schemas.letters import DeadLetter
+from schemas.letters import DeadLetter, Resolution
 from schemas.records import Fetch
 from schemas.wire import Undecodable, decode
 
@@ -41,12 +41,13 @@ async def follow(settings: Settings, hosts: HostTable, letters: Letters, stoppin
 
 def take(record: Inbound, hosts: HostTable, letters: Letters) -> None:
     """Count one record; what cannot be read is the sinks' to complain about."""
-    if record.value is None:
+    if record.topic == TopicName.FETCHES:
+        with suppress(Undecodable):
+            hosts.add(decode(Fetch, record.value))
         return
     try:
-        if record.topic == TopicName.FETCHES:
-            hosts.add(decode(Fetch, record.value))
-        else:
-            letters.add(decode(DeadLetter, record.value), record.partition, record.offset)
+        letters.add(decode(DeadLetter, record.value))
     except Undecodable:
-        return
+        # Behind a letter stands what became of it.
+        with suppress(Undecodable):
+            letters.resolve(decode(Resolution, record.value))

@@ -78,9 +78,9 @@ class Monitor:
             await looking.close()
 
     async def _look(self, desk: Desk, stopping: asyncio.Event) -> None:
-        every, failures = self._settings.monitor.look_every, 0
+        failures = 0
         while not stopping.is_set():
-            wait = every
+            wait = every = self._settings.monitor.look_every
             try:
                 await self._look_once(desk)
                 failures = 0
@@ -102,6 +102,11 @@ class Monitor:
         desk.findings = diagnose(Case(look, picture, self._hosts, desk.busy, self._letters, orders))
         self._ready = True
         emit(looked(look, picture, desk.findings))
+
+    def reconfigure(self, settings: Settings) -> None:
+        """Look as these say from the next look on."""
+        self._settings = settings
+        self._picture.settings = settings.monitor
 
     def ready(self) -> bool:
         """Whether it has seen the pipeline."""

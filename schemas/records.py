@@ -75,6 +75,15 @@ class Crawl(Record):
     created_at: datetime
 
 
+class Proxies(Record):
+    """Proxies that all fetchers use beside those of their settings, kept in the ``control`` topic."""
+
+    text: str = Field(repr=False, max_length=500_000)
+    """A URL a line, tiers parted by blank lines. They hold credentials: whoever reads the topic may use them."""
+    by: str
+    at: datetime
+
+
 class Links(Record):
     """URLs of one host that one page (or seed, or redirect) names."""
 

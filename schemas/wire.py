@@ -35,6 +35,7 @@ CONTRACTS: dict[type[Record], str] = {
     records.Seed: "seed",
     records.Crawl: "crawl",
     Order: "order",
+    records.Proxies: "proxies",
     records.Links: "links",
     records.Request: "request",
     records.Fetch: "fetch",

@@ -6,7 +6,7 @@ from contextlib import suppress
 from fetchers.attempt import Attempt
 from fetchers.fetcher import Fetcher
 from fetchers.heads import Head
-from fetchers.media import RENDERED_TYPES, essence
+from fetchers.media import RENDERED_TYPES, declared_type, sniff
 from fetchers.rendering.browser import Browser, BrowserLost
 from fetchers.rendering.parts import Budget, Given, Parts, passed_on
 from fetchers.rendering.visit import Failed, Taken, Visit
@@ -31,6 +31,11 @@ class Renderer:
         self._browser = browser
         self._max_bytes = settings.fetchers.max_body_kib * 1024
 
+    def reconfigure(self, settings: Settings) -> None:
+        """Keep within these limits from the next attempt on."""
+        self._fetcher.reconfigure(settings)
+        self._max_bytes = settings.fetchers.max_body_kib * 1024
+
     async def fetch(self, request: Request) -> Attempt:
         """Try once. Never raises but when cancelled, or when there is no browser to be had (:class:`UserError`).
 
@@ -38,7 +43,7 @@ class Renderer:
         """
         attempt = await self._fetcher.fetch(request)
         is_page = attempt.outcome is Outcome.OK and request.kind is Kind.PAGE and attempt.body
-        if not is_page or essence([attempt.content_type or "text/html"]) not in RENDERED_TYPES:
+        if not is_page or (declared_type([attempt.content_type or ""]) or sniff(attempt.body)) not in RENDERED_TYPES:
             return attempt
         began_s = time.monotonic()
         head = Head(attempt.head.removesuffix(b"\r\n"))

@@ -246,7 +246,9 @@ class _Loop:
         except GivenUp:
             pass
         except Exception as error:  # nothing may leave an agent: Faust would acknowledge the record
-            self._consumer.fail(error if isinstance(error, Fatal) else Fatal(f"{type(error).__name__}: {error}"))
+            self._consumer.fail(
+                error if isinstance(error, Fatal | UserError) else Fatal(f"{type(error).__name__}: {error}")
+            )
         finally:
             self._consumer.end(self._agent, done)
         return done > 0

@@ -21,8 +21,10 @@ COMMANDS = {
     "status": "infra.cli.status:status",
     "control": "infra.cli.control:control",
     "topics": "infra.cli.topics:topics",
+    "config": "infra.cli.config:config",
     "dead-letters": "infra.cli.dead_letters:dead_letters",
     "explain": "infra.cli.explain:explain",
+    "profile": "infra.cli.profile:profile",
     "doctor": "infra.cli.doctor:doctor",
 }
 

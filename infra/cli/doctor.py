@@ -7,10 +7,12 @@ import shutil
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
 
+from infra import support
 from infra.devstack.local import attach
 from infra.errors import UserError
 from infra.kafka.admin import Topics
@@ -29,8 +31,17 @@ class Finding(NamedTuple):
     mend: str = ""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False) -> None:
-    """Look at this machine and the configuration; exit code 1 when something has to be mended."""
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="For scripts.")] = False,
+    bundle: Annotated[
+        Path | None, typer.Option(help="Write an archive for whoever is asked for help (.tar.gz), without secrets.")
+    ] = None,
+) -> None:
+    """Look at this machine and the configuration; exit code 1 when something has to be mended.
+
+    The archive holds these findings, the settings with secrets masked, versions, and, where a pipeline runs, its
+    workers, lag, metrics and the ends of its logs.
+    """
     findings = [_settings(), _python(), *_packages(), _files(), _disk(), _kafka()]
     if as_json:
         print(json.dumps([each._asdict() for each in findings], indent=2))
@@ -39,6 +50,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="For scripts.")]
             print(f"{'ok ' if each.good else 'BAD'}  {each.what}: {each.found}")
             if not each.good:
                 print(f"     -> {each.mend}")
+    if bundle is not None:
+        parts = support.write(bundle, attach(load()), [each._asdict() for each in findings])
+        print(f"{bundle}: {', '.join(parts)}", file=sys.stderr)
     raise typer.Exit(0 if all(each.good for each in findings) else 1)
 
 

@@ -6,9 +6,8 @@ import typer
 
 from infra.errors import UserError
 from infra.kafka.admin import Topics
-from infra.kafka.topics import all_topics
-from infra.run import run_stage
-from infra.settings import load
+from infra.run import run_stage, stage_names
+from infra.settings import load, read
 
 
 def run(
@@ -18,8 +17,9 @@ def run(
     ] = None,
 ) -> None:
     """Run one stage against the Kafka that KAFKA_BOOTSTRAP_SERVERS names, until SIGTERM or Ctrl-C drains it."""
-    settings = load(**({} if health_port is None else {"health_port": health_port}))
-    missing = set(all_topics()) - set(Topics(settings).partition_counts())
-    if missing:
-        raise UserError(f"Kafka lacks the topics {', '.join(sorted(missing))}: run `odradek topics create`")
-    raise typer.Exit(run_stage(stage, settings))
+    flags = {} if health_port is None else {"health_port": health_port}
+    settings = load(**flags)
+    if stage not in stage_names():
+        raise UserError(f"there is no stage {stage!r}; there are: {', '.join(stage_names())}")
+    Topics(settings).check(stage)
+    raise typer.Exit(run_stage(stage, settings, lambda: read(**flags)))

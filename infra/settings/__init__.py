@@ -1,12 +1,12 @@
 """One typed settings tree. In force, from weakest to strongest: defaults, the file, the environment, flags.
 
-The file is TOML, named by ``ODRADEK_CONFIG``. Environment variables are ``ODRADEK_`` and the path with ``__`` between
-its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS``, ``SCHEMA_REGISTRY_URL`` and
+The file is TOML, named by ``ODRADEK_CONFIG``; where that is a folder, its ``base.toml`` and then the file that
+``ODRADEK_ENVIRONMENT`` names: ``dev``, ``test``, ``prod``. Environment variables are ``ODRADEK_`` and the path with
+``__`` between its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS``, ``SCHEMA_REGISTRY_URL`` and
 ``CLICKHOUSE_URL`` work as they do everywhere else. Durations are ISO 8601 (``PT10S``), in the file also a number of
 seconds.
 """
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -22,6 +22,7 @@ from pydantic_settings import (
 from infra.errors import UserError
 from infra.registry import use
 from infra.settings.fetchers import FetcherSettings
+from infra.settings.files import CONFIG_FILE, files
 from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
@@ -33,6 +34,7 @@ from infra.settings.streams import StreamSettings
 from infra.settings.traps import TrapSettings
 
 __all__ = [
+    "CONFIG_FILE",
     "FetcherSettings",
     "FrontierSettings",
     "Group",
@@ -45,9 +47,8 @@ __all__ = [
     "StreamSettings",
     "TrapSettings",
     "load",
+    "read",
 ]
-
-CONFIG_FILE = "ODRADEK_CONFIG"
 
 
 class Settings(BaseSettings):
@@ -57,9 +58,9 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path(".odradek")
     """Where state lives that is not in Kafka: the frontier's files, the embedded servers' data, logs."""
-    spool: Path | None = None
-    """Where bodies lie that no Kafka record can hold: a folder that fetchers and stream workers share; ``None`` takes
-    ``spool`` in :attr:`data_dir`."""
+    spool: Path | str | None = Field(default=None, repr=False)
+    """Where bodies lie that no Kafka record can hold: a folder that fetchers and stream workers share, or a bucket as
+    ``s3://bucket/prefix?option=value``; ``None`` takes ``spool`` in :attr:`data_dir`."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """``auto``: readable on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -97,7 +98,7 @@ class Settings(BaseSettings):
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Flags, environment, file: the strongest first."""
         del dotenv_settings, file_secret_settings
-        toml = TomlConfigSettingsSource(settings_cls, toml_file=os.environ.get(CONFIG_FILE))
+        toml = TomlConfigSettingsSource(settings_cls, toml_file=files(), deep_merge=True)
         return init_settings, env_settings, toml
 
 
@@ -106,15 +107,17 @@ def load(**flags: object) -> Settings:
 
     Raises :class:`UserError` naming each wrong setting and what it should be.
     """
-    path = os.environ.get(CONFIG_FILE)
-    if path and not Path(path).is_file():
-        raise UserError(f"{CONFIG_FILE} names {path!r}, which is no file")
+    settings = read(**flags)
+    use(settings.schema_registry_url)
+    return settings
+
+
+def read(**flags: object) -> Settings:
+    """The settings as they would be in force; nothing else happens. Raises :class:`UserError` as :func:`load` does."""
     try:
-        settings = Settings(**flags)  # type: ignore[arg-type]  # pydantic validates what the flags hold
+        return Settings(**flags)  # type: ignore[arg-type]  # pydantic validates what the flags hold
     except ValidationError as error:
         lines = (f"  {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_input=False))
         raise UserError("these settings are wrong:\n" + "\n".join(lines)) from None
-    except (SettingsError, ValueError) as error:
+    except (SettingsError, ValueError, OSError) as error:
         raise UserError(f"the settings cannot be read: {error}") from None
-    use(settings.schema_registry_url)
-    return settings

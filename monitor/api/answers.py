@@ -191,87 +191,6 @@ class Explained(Answer):
     facts: list[FactShown]
 
 
-class DocumentShown(Answer):
-    """One document, its text cut."""
-
-    url: str
-    crawl: str
-    host: str
-    title: str | None
-    language: str | None
-    status: int
-    depth: int
-    words: int
-    links: int
-    flags: list[str]
-    fetched_at: datetime
-    cleaned_at: datetime
-    text: str
-    text_cut: bool
-
-
-class Documents(Answer):
-    """Recent documents, the newest first."""
-
-    documents: list[DocumentShown]
-
-
-class LetterShown(Answer):
-    """One dead letter; its value as text, cut, with what is no text replaced."""
-
-    letter_id: str
-    stage: str
-    reason: str
-    error: str
-    topic: str
-    partition: int
-    offset: int
-    at: datetime
-    key: str | None
-    value: str | None
-    value_bytes: int | None
-
-
-class LetterKind(Answer):
-    """How many letters of one kind came since the monitor began to look."""
-
-    stage: str
-    topic: str
-    reason: str
-    count: int
-
-
-class DeadLetters(Answer):
-    """Recent dead letters, the newest first."""
-
-    kinds: list[LetterKind]
-    letters: list[LetterShown]
-
-
-class ReadyQuery(Answer):
-    """A query that many want."""
-
-    name: str
-    sql: str
-    chart: str
-
-
-class ReadyQueries(Answer):
-    """Queries to begin with."""
-
-    queries: list[ReadyQuery]
-
-
-class Rows(Answer):
-    """What ClickHouse answers."""
-
-    columns: list[str]
-    types: list[str]
-    rows: list[list[object]]
-    cut: bool
-    took_s: float
-
-
 class Target(Answer):
     """The metrics of some workers of one stage."""
 
@@ -289,7 +208,7 @@ class SettingShown(Answer):
     name: str
     value: str
     origin: str
-    about: str = ""
+    live: bool = Field(description="Whether a change in the file takes effect while a process runs.")
 
 
 class SettingsShown(Answer):

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from monitor.api import answers, changing, newest, questions, reading
+from monitor.api import answers, changing, contents, newest, questions, reading
 from monitor.api.desk import Desk
 
 
@@ -30,13 +30,15 @@ ENDPOINTS = (
     Endpoint("GET", "/api/crawls", questions.Nothing, answers.Crawls, reading.crawls),
     Endpoint("GET", "/api/hosts", questions.HostsWanted, answers.Hosts, reading.hosts),
     Endpoint("GET", "/api/explain", questions.UrlAsked, answers.Explained, reading.explain),
-    Endpoint("GET", "/api/documents", questions.DocumentsWanted, answers.Documents, newest.documents),
-    Endpoint("GET", "/api/dead-letters", questions.LettersWanted, answers.DeadLetters, newest.dead_letters),
-    Endpoint("GET", "/api/queries", questions.Nothing, answers.ReadyQueries, reading.ready_queries),
+    Endpoint("GET", "/api/documents", questions.DocumentsWanted, contents.Documents, newest.documents),
+    Endpoint("GET", "/api/dead-letters", questions.LettersWanted, contents.DeadLetters, newest.dead_letters),
+    Endpoint("GET", "/api/queries", questions.Nothing, contents.ReadyQueries, reading.ready_queries),
     Endpoint("GET", "/api/settings", questions.Nothing, answers.SettingsShown, reading.settings),
     Endpoint("GET", "/api/targets", questions.Nothing, answers.Targets, reading.targets),
     Endpoint("GET", "/api/orders", questions.Nothing, answers.Orders, reading.orders),
     Endpoint("POST", "/api/orders", questions.Ordered, answers.Orders, changing.give),
     Endpoint("POST", "/api/orders/withdrawals", questions.Withdrawn, answers.Orders, changing.withdraw),
-    Endpoint("POST", "/api/sql", questions.Statement, answers.Rows, changing.sql),
+    Endpoint("POST", "/api/dead-letters/requeue", questions.LettersMeant, contents.Redriven, changing.requeue),
+    Endpoint("POST", "/api/dead-letters/drop", questions.LettersMeant, contents.Redriven, changing.drop),
+    Endpoint("POST", "/api/sql", questions.Statement, contents.Rows, changing.sql),
 )

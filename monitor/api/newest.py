@@ -1,6 +1,6 @@
 """The endpoints that show the newest records: documents and dead letters."""
 
-from monitor.api import answers, questions
+from monitor.api import contents, questions
 from monitor.api.desk import Desk
 from monitor.letters import Letter
 from schemas.records import Document
@@ -10,10 +10,10 @@ TEXT_CHARACTERS = 4_000
 VALUE_BYTES = 2_000
 
 
-async def documents(desk: Desk, question: questions.DocumentsWanted) -> answers.Documents:
+async def documents(desk: Desk, question: questions.DocumentsWanted) -> contents.Documents:
     """The newest documents with the beginning of their text; of the last hundred of each partition."""
     search = question.search.strip().lower()
-    found: list[answers.DocumentShown] = []
+    found: list[contents.DocumentShown] = []
     for record in reversed(await desk.documents.records()):
         try:
             document = decode(Document, record.value)
@@ -23,11 +23,11 @@ async def documents(desk: Desk, question: questions.DocumentsWanted) -> answers.
             found.append(_document(document))
             if len(found) == question.limit:
                 break
-    return answers.Documents(documents=found)
+    return contents.Documents(documents=found)
 
 
-def _document(document: Document) -> answers.DocumentShown:
-    return answers.DocumentShown(
+def _document(document: Document) -> contents.DocumentShown:
+    return contents.DocumentShown(
         url=document.url,
         crawl=document.crawl,
         host=document.host,
@@ -45,20 +45,20 @@ def _document(document: Document) -> answers.DocumentShown:
     )
 
 
-async def dead_letters(desk: Desk, question: questions.LettersWanted) -> answers.DeadLetters:
+async def dead_letters(desk: Desk, question: questions.LettersWanted) -> contents.DeadLetters:
     """The newest dead letters, and how many there were of each kind."""
     kinds = [
-        answers.LetterKind(stage=stage, topic=topic, reason=reason, count=count)
+        contents.LetterKind(stage=stage, topic=topic, reason=reason, count=count)
         for (stage, topic, reason), count in desk.letters.by_kind.most_common()
     ]
-    wanted = [each for each in desk.letters.newest(1_000) if question.topic in ("", each.letter.topic)]
-    return answers.DeadLetters(kinds=kinds, letters=[_letter(each) for each in wanted[: question.limit]])
+    found = desk.letters.newest(question.limit, question.topic)
+    return contents.DeadLetters(kinds=kinds, letters=[_letter(each) for each in found])
 
 
-def _letter(found: Letter) -> answers.LetterShown:
+def _letter(found: Letter) -> contents.LetterShown:
     letter = found.letter
     value = letter.value
-    return answers.LetterShown(
+    return contents.LetterShown(
         letter_id=letter.letter_id,
         stage=letter.stage,
         reason=letter.reason,
@@ -67,6 +67,7 @@ def _letter(found: Letter) -> answers.LetterShown:
         partition=letter.partition,
         offset=letter.offset,
         at=letter.at,
+        state="open" if found.state is None else found.state,
         key=None if letter.key is None else letter.key[:VALUE_BYTES].decode("utf-8", "replace"),
         value=None if value is None else value[:VALUE_BYTES].decode("utf-8", "replace"),
         value_bytes=None if value is None else len(value),

@@ -1,6 +1,6 @@
 """Queries to begin with: what analysts ask first."""
 
-from monitor.api.answers import ReadyQuery
+from monitor.api.contents import ReadyQuery
 
 READY = (
     ReadyQuery(

@@ -68,6 +68,12 @@ class Withdrawn(Question):
     target: str = Field(min_length=1, max_length=2_000)
 
 
+class LettersMeant(Question):
+    """Some dead letters."""
+
+    ids: list[str] = Field(min_length=1, max_length=500)
+
+
 class Statement(Question):
     """A statement of SQL that reads."""
 

@@ -9,7 +9,7 @@ from infra.kafka.topics import all_topics
 from infra.life import chosen, life_of, parse
 from infra.settings.origin import shown
 from infra.telemetry.exposition import Series
-from monitor.api import answers, questions
+from monitor.api import answers, contents, questions
 from monitor.api.desk import Desk
 from monitor.api.queries import READY
 from monitor.findings import Busy
@@ -207,9 +207,9 @@ async def explain(desk: Desk, question: questions.UrlAsked) -> answers.Explained
     return answers.Explained(url=life.url, crawl=life.crawl, facts=facts)
 
 
-async def ready_queries(_desk: Desk, _question: questions.Nothing) -> answers.ReadyQueries:
+async def ready_queries(_desk: Desk, _question: questions.Nothing) -> contents.ReadyQueries:
     """Statements of SQL that many want, and how to draw what they answer."""
-    return answers.ReadyQueries(queries=list(READY))
+    return contents.ReadyQueries(queries=list(READY))
 
 
 async def settings(desk: Desk, _question: questions.Nothing) -> answers.SettingsShown:

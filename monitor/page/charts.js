@@ -27,7 +27,7 @@ export function lines(title, series, format = short) {
   const legend = h("ul", { class: "legend" }, series.map((each, index) =>
     h("li", {}, h("span", { class: `swatch s${index % 6}` }), each.name, " ", h("b", {}, format(each.points.at(-1)?.[1] ?? null)))));
   const figure = (drawing) => h("figure", { class: "chart" }, h("figcaption", {}, title), legend, drawing);
-  if (points.length < 2) return figure(h("p", { class: "empty" }, "Nothing to draw yet."));
+  if (!points.length) return figure(h("p", { class: "empty" }, "Nothing to draw yet."));
 
   // A viewBox as wide as it will be drawn keeps the letters readable on a phone.
   const WIDTH = window.innerWidth < 720 ? NARROW : WIDE;
@@ -78,6 +78,9 @@ export function lines(title, series, format = short) {
   ]),
   [0, 0.5, 1].map((part) => s("text", { class: "tick", x: LEFT + part * (WIDTH - LEFT - RIGHT), y: HEIGHT - 6, "text-anchor": ["start", "middle", "end"][part * 2] }, clock(first + part * (last - first)))),
   series.map((each, index) => s("path", { class: `line s${index % 6}`, d: path(each.points) })),
+  // A single moment is no line, but it is something.
+  points.length <= series.length && series.map((each, index) => each.points.filter(([, value]) => value !== null)
+    .map(([time, value]) => s("circle", { class: `line s${index % 6}`, cx: x(time), cy: y(value), r: 2.5 }))),
   cursor);
   return h("figure", { class: "chart" }, h("figcaption", {}, title), legend, drawing, readout);
 }

@@ -41,7 +41,7 @@ function draw(told) {
         tile("Requests out", count(told.frontier.leased)),
         tile("Hosts with work", count(told.frontier.hosts)),
         tile("Rows written", short(rates.rows), " /s")),
-      h("ul", { class: "stages", "aria-label": "Living workers" }, STAGES.map((stage) =>
+      h("ul", { class: "stages", "aria-label": "Living workers" }, [...STAGES, ...Object.keys(told.stages).filter((stage) => !STAGES.includes(stage))].map((stage) =>
         h("li", { class: told.stages[stage] ? "alive" : "missing" }, stage, " ", h("b", {}, count(told.stages[stage])))))),
     h("section", { "aria-labelledby": "graphs" },
       h("h2", { id: "graphs" }, "The last half hour"),

@@ -5,7 +5,7 @@ import { h, morph, table } from "./dom.js";
 
 export const title = "Settings";
 
-const COLUMNS = [{ name: "Setting" }, { name: "Value" }, { name: "Comes from" }];
+const COLUMNS = [{ name: "Setting" }, { name: "Value" }, { name: "Comes from" }, { name: "A change in the file" }];
 
 export function open(main) {
   const search = h("input", { id: "setting-search", type: "search", autocomplete: "off", spellcheck: "false" });
@@ -22,7 +22,7 @@ export function open(main) {
     const told = await get("settings");
     const wanted = told.settings.filter((each) => each.name.includes(search.value.trim()) && (!changed.checked || each.origin !== "default"));
     morph(body, [table("Settings", COLUMNS, wanted.map((each) => ({
-      key: each.name, cells: [each.name, h("code", {}, each.value), h("span", { class: each.origin === "default" ? "muted" : "badge" }, each.origin)],
+      key: each.name, cells: [each.name, h("code", {}, each.value), h("span", { class: each.origin === "default" ? "muted" : "badge" }, each.origin), each.live ? "is taken while running" : "wants a restart"],
     })), "No setting fits.")]);
   };
 }

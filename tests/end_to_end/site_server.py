@@ -37,10 +37,14 @@ NOT_FOUND = Answer(404, "text/plain", b"gone")
 
 
 class Site:
-    """Serves ``respond(host, path)`` on a free port, in a thread, with an access log."""
+    """Serves ``respond(host, path)`` on a free port, in a thread, with an access log.
 
-    def __init__(self, respond: Respond) -> None:
+    ``wait_s`` is what each request to a host waits for its answer.
+    """
+
+    def __init__(self, respond: Respond, wait_s: Mapping[str, float] | None = None) -> None:
         self._respond = respond
+        self._wait_s = wait_s or {}
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="site", daemon=True)
         self._runner: web.AppRunner | None = None
@@ -68,6 +72,7 @@ class Site:
 
     async def _answer(self, request: web.Request) -> web.Response:
         host = request.host.partition(":")[0]
+        await asyncio.sleep(self._wait_s.get(host, 0.0))
         answer = self._respond(host, request.path)
         self.log.append(Visit(time.monotonic(), host, request.path, answer.status))
         return web.Response(

@@ -54,6 +54,8 @@ QUESTIONS: dict[tuple[str, str], Any] = {
     ("GET", "/api/documents"): {"limit": "5"},
     ("POST", "/api/orders"): {"action": "pause", "subject": "crawl", "target": CRAWL, "reason": "lunch"},
     ("POST", "/api/orders/withdrawals"): {"action": "pause", "subject": "crawl", "target": CRAWL},
+    ("POST", "/api/dead-letters/requeue"): {"ids": ["letter-1"]},
+    ("POST", "/api/dead-letters/drop"): {"ids": ["letter-2"]},
     ("POST", "/api/sql"): {"sql": "SELECT 1"},
 }
 
@@ -107,6 +109,8 @@ def test_each_answer_is_as_described(scene: Scene, endpoint: Any) -> None:
 
 def test_the_overview_tells_rates_lag_and_what_is_wrong(scene: Scene) -> None:
     """What workers count becomes rates, what groups have not read becomes lag, what is wrong is named."""
+    scene.send(TopicName.DEAD_LETTERS, b"1", letter(3))
+    scene.until("/api/overview", lambda answer: "dead_letters" in {each["kind"] for each in answer["findings"]})
     for _ in range(5):
         emit(UrlFetched("http://mon.test/", Outcome.OK, 200, None, 10, 0.2, None))
     found = scene.until("/api/overview", lambda answer: answer["rates"]["pages"] > 0)
@@ -136,6 +140,28 @@ def test_a_letter_written_twice_is_shown_once(scene: Scene) -> None:
     assert len(ours) == 1
     assert ours[0]["value"] == "\N{REPLACEMENT CHARACTER}<value>"
     assert all(each["topic"] == "pages" for each in found)
+
+
+def test_a_letter_gets_another_chance_once(scene: Scene) -> None:
+    """Its record stands in its topic again, the letter says so, and a second wish adds nothing; unknown is refused."""
+    scene.send(TopicName.DEAD_LETTERS, b"1", letter(7, "seeds", value=b"http://a.test/"))
+
+    def records() -> int:
+        topics = scene.ask("/api/workers")[1]["topics"]
+        return int(next(each["records"] for each in topics if each["topic"] == "seeds"))
+
+    before = records()
+    scene.until("/api/dead-letters", lambda answer: "letter-7" in {each["letter_id"] for each in answer["letters"]})
+    status, answer = scene.ask("/api/dead-letters/requeue", {"ids": ["letter-7"]})
+    assert (status, answer["done"]) == (200, ["letter-7"])
+    scene.until(
+        "/api/dead-letters?topic=seeds",
+        lambda answer: {each["state"] for each in answer["letters"] if each["letter_id"] == "letter-7"} == {"requeued"},
+    )
+    scene.until("/api/workers", lambda _answer: records() == before + 1)
+    assert scene.ask("/api/dead-letters/requeue", {"ids": ["letter-7"]})[1]["ended"] == ["letter-7"]
+    assert scene.ask("/api/dead-letters/drop", {"ids": ["nobody's"]})[0] == 400
+    assert records() == before + 1
 
 
 def test_orders_are_given_listed_and_taken_back(scene: Scene) -> None:

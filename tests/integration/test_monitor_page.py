@@ -221,6 +221,21 @@ def test_hostile_text_is_text(page: Page) -> None:
     assert page.title() == "Dead letters - Odradek"
 
 
+def test_letters_are_requeued_and_dropped(page: Page, scene: Scene) -> None:
+    """One by one or together; what was dealt with says so and offers no handle any more."""
+    scene.send(TopicName.DEAD_LETTERS, b"1", *(letter(2_000 + number, "robots") for number in range(3)))
+    page.goto(f"{scene.url}/#/dead-letters?topic=robots")
+    shown = page.locator("details", has_text="2,000")
+    shown.locator("summary").click()
+    page.get_by_role("button", name="Requeue the letter at offset 2000").click()
+    expect(shown.locator(".state")).to_have_text("requeued")
+    expect(page.get_by_role("button", name="Requeue the letter at offset 2000")).to_have_count(0)
+    page.get_by_role("button", name="Drop all that are open here").click()
+    page.get_by_role("dialog").get_by_role("button", name="Drop").click()
+    expect(page.locator(".state", has_text="dropped")).to_have_count(2)
+    expect(page.get_by_role("button", name=re.compile("^(Requeue|Drop)"))).to_have_count(0)
+
+
 def test_without_the_token_the_page_reads_and_asks_for_it(scene: Scene, browser: Browser) -> None:
     """A handle that is used without it asks; a wrong one asks again; the right one does what was wanted."""
     with opened(browser, f"{scene.url}/#/crawls") as page:

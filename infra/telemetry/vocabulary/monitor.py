@@ -137,3 +137,13 @@ class OrderWithdrawn(Event):
 
     def measure(self) -> None:
         _ORDERS.labels(self.action, "withdrawn").inc()
+
+
+@dataclass(frozen=True, slots=True)
+class LettersResolved(Event):
+    """Dead letters were requeued or dropped; the topic says the same of each."""
+
+    name: ClassVar[str] = "dead letters resolved"
+    state: str
+    count: int
+    by: str

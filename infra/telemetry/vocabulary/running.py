@@ -10,6 +10,11 @@ from infra.telemetry.event import Event, Level
 _RETRIES = Counter("odradek_retries_total", "Batches tried again because something outside was in trouble.", ["stage"])
 _DEAD_LETTERS = Counter("odradek_dead_letters_total", "Records that could never succeed.", ["stage", "reason"])
 _REPLACED = Counter("odradek_consumers_replaced_total", "Kafka consumers that crashed and were replaced.", ["group"])
+_APPLIED = Counter("odradek_configuration_applied_total", "Changed files of settings that were applied.")
+_REFUSALS = Counter("odradek_configuration_refused_total", "Changed files of settings that were refused.")
+_VALID = Gauge("odradek_configuration_valid", "0 while the files of settings hold what was refused, else 1.")
+_RESTART = Gauge("odradek_configuration_restart_wanted", "Settings that differ in the files but want a restart.")
+_VALID.set(1)
 _READY = Gauge("odradek_ready", "1 while the stage takes work.")
 
 
@@ -123,3 +128,30 @@ class ConsumerReplaced(Event):
 
     def measure(self) -> None:
         _REPLACED.labels(self.group).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationApplied(Event):
+    """The files of settings changed, and what may change while running did."""
+
+    name: ClassVar[str] = "configuration applied"
+    changed: list[str]
+    needs_restart: list[str]
+
+    def measure(self) -> None:
+        _APPLIED.inc()
+        _VALID.set(1)
+        _RESTART.set(len(self.needs_restart))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationRefused(Event):
+    """The files of settings changed and cannot be used; what was in force stays."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "configuration refused"
+    error: str
+
+    def measure(self) -> None:
+        _REFUSALS.inc()
+        _VALID.set(0)

@@ -47,7 +47,7 @@ def test_a_hundred_thousand_hosts_make_no_more_series_than_one() -> None:
         crawl(number)
     for number in range(5_000):
         world.hosts.add(fetch(f"h{number}.test"))
-        world.letters.add(letter(number), 0, number)
+        world.letters.add(letter(number))
     world.busy = [busy(f"h{number}.test", number) for number in range(1_000)]
     seen()
     assert series() == before
