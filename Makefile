@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check check-deploy contracts licences image-sizes bench generated clean lock
+.PHONY: help install crawl test check check-deploy contracts licences image-sizes bench generated clean lock fuzz
 
 PYTHON ?= python3
 VENV := .venv
@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Most tests of whole stages wait more than they compute.
 TEST_PROCESSES ?= 2
+TARGETS ?= decode links extract records
+SECONDS ?= 600
 CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/odradek
 
 help: ## This list
@@ -53,6 +55,13 @@ image-sizes: $(STAMP) ## Install each image's contents and measure them; needs n
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)
 
+fuzz: $(STAMP) ## Look for bytes that break the cleaner: TARGETS="decode links extract records" SECONDS=600
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r tests/fuzz/requirements.lock
+	@set -e; for each in $(TARGETS); do \
+	  $(BIN)/python -m tests.fuzz $$each build/fuzz/$$each -max_total_time=$(SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	    -max_len=65536 -dict=tests/fuzz/html.dict -artifact_prefix=build/fuzz/; \
+	done
+
 generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, dashboards, manifests, the images' lock files
 	$(BIN)/python -m infra.telemetry.catalog > docs/metrics.md
 	$(BIN)/python -m monitor.prometheus.dashboards
@@ -62,6 +71,7 @@ generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, dashb
 
 lock: $(STAMP) ## Resolve the dependencies anew; then: make generated
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade pyproject.toml --group dev -o requirements.lock
+	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --no-annotate --no-header --upgrade --group fuzz -o tests/fuzz/requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade - -o bootstrap.lock
 
 clean: ## Remove what was built, not what was crawled

@@ -39,6 +39,8 @@ class Output:
     """URL to the record that told it first."""
     letters: list[DeadLetter] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    extracted: dict[str, str] = field(default_factory=dict)
+    """URL of a document to what rules found last."""
     copies: dict[str, str] = field(default_factory=dict)
     """URL of a document to what it is a copy of."""
     traces: set[bytes] = field(default_factory=set)
@@ -57,12 +59,13 @@ class Pipeline:
         self._reader.subscribe([TopicName.DOCUMENTS, TopicName.LINKS, TopicName.CHANGES, TopicName.DEAD_LETTERS])
         self.output = Output()
 
-    def start(self) -> subprocess.Popen[bytes]:
-        """One more worker, run as a user runs it."""
+    def start(self, **more: str) -> subprocess.Popen[bytes]:
+        """One more worker, run as a user runs it, with more settings of the streams."""
         environment = os.environ | {
             "KAFKA_BOOTSTRAP_SERVERS": self.settings.kafka_bootstrap_servers or "",
             "ODRADEK_DATA_DIR": str(self._directory),
             "ODRADEK_LOG_LEVEL": "warning",
+            **{f"ODRADEK_STREAMS__{name.upper()}": value for name, value in more.items()},
         }
         self._processes.append(subprocess.Popen([sys.executable, "-m", "infra.cli", "run", "streams"], env=environment))
         return self._processes[-1]
@@ -70,6 +73,12 @@ class Pipeline:
     def send(self, *records: Outbound) -> None:
         """Produce and wait until the broker has them."""
         asyncio.run(Producer(self.settings, "test").deliver(records))
+
+    def clean(self, page: Outbound) -> None:
+        """Send a page and wait for its document."""
+        before = sum(self.output.documents.values())
+        self.send(page)
+        self.wait(lambda out: sum(out.documents.values()) > before)
 
     def page(self, number: int, body: bytes = b"", headers: Headers | None = None, visit: int = 0) -> Outbound:
         """A page of this test's host that links to the next one and to one that all share."""
@@ -125,6 +134,7 @@ class Pipeline:
         document = decode(Document, value)
         if document.host != self.host:
             return False
+        self.output.extracted[document.url] = document.extracted
         if document.duplicate_of is not None:
             self.output.copies[document.url] = document.duplicate_of
         self.output.documents[document.url] = self.output.documents.get(document.url, 0) + 1

@@ -106,6 +106,31 @@ def test_a_copy_names_the_page_that_had_its_text_first(pipeline: Pipeline) -> No
     assert {copy, first} == {f"http://{pipeline.host}/1", f"http://{pipeline.host}/2"}
 
 
+def test_rules_change_while_pages_come(pipeline: Pipeline, tmp_path: Path) -> None:
+    """What is good is in force soon after, without a restart; what is bad changes nothing and stops nothing."""
+    rules = tmp_path / "rules.toml"
+
+    def written(name: str, css: str) -> None:
+        (tmp_path / "new").write_text(f"[a]\nhosts = ['{pipeline.host}']\nfields.{name}.css = '{css}'\n")
+        (tmp_path / "new").replace(rules)
+
+    def until(number: int, extracted: str) -> None:
+        deadline = time.monotonic() + 60
+        while pipeline.output.extracted.get(f"http://{pipeline.host}/{number}") != extracted:
+            assert time.monotonic() < deadline, pipeline.output.extracted
+            pipeline.clean(pipeline.page(number, b"<title>T</title><p>text<b>bold</b>"))
+
+    written("one", "b")
+    process = pipeline.start(rules=str(rules))
+    until(1, '{"one":"bold"}')
+    written("two", "b[")
+    time.sleep(1.5)
+    until(2, '{"one":"bold"}')
+    written("two", "p")
+    until(3, '{"two":"textbold"}')
+    assert process.poll() is None
+
+
 def _all_came(pipeline: Pipeline) -> Output:
     urls = {f"http://{pipeline.host}/{number}" for number in range(PAGES)}
     told = {f"http://{pipeline.host}/{name}" for name in (*range(1, PAGES + 1), "shared")}
