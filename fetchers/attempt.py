@@ -67,7 +67,7 @@ class Attempt:
         """The page, where there is one, and the fetch; both carry the same new ``fetch_id``."""
         fetch_id = new_fetch_id()
         page = None
-        if self.outcome is Outcome.OK and request.kind is Kind.PAGE and self.status is not None:
+        if self.outcome is Outcome.OK and request.kind is not Kind.ROBOTS and self.status is not None:
             page = Page(
                 fetch_id=fetch_id,
                 crawl=request.crawl,
@@ -83,6 +83,7 @@ class Attempt:
                 head=self.head,
                 body=self.body,
                 cut=self.cut,
+                kind=request.kind,
             )
         return page, self._fetch(request, worker, fetch_id)
 

@@ -24,6 +24,8 @@ from schemas.url import InvalidUrl, split
 
 _DRAINED_BYTES = 64 * 1024
 """What is read only to keep the connection is not worth more than a new connection costs."""
+MAX_SITEMAP_BYTES = 50 * 2**20
+"""What a sitemap may have (sitemaps.org protocol), even uncompressed."""
 
 
 class Fetcher:
@@ -51,7 +53,7 @@ class Fetcher:
             attempt.fail(Outcome.BLOCKED_ADDRESS, refusal)
             return attempt
         ordered = self._orders().refusal(request.crawl, request.host, request.url)
-        if ordered is not None and request.kind is Kind.PAGE:
+        if ordered is not None and request.kind is not Kind.ROBOTS:
             attempt.fail(Outcome.SKIPPED, f"{ordered} by order")
             return attempt
         dial = Dial()
@@ -93,6 +95,9 @@ class Fetcher:
             return _DRAINED_BYTES
         if request.kind is Kind.ROBOTS:
             return MAX_ROBOTS_BYTES
+        if request.kind is Kind.SITEMAP:
+            # Servers call them anything, the gzipped ones most of all.
+            return max(self._max_body_bytes, MAX_SITEMAP_BYTES)
         kind = essence(head.texts(b"content-type"))
         if kind is None or self._storage.stores(kind):
             return self._max_body_bytes
@@ -120,7 +125,7 @@ class Fetcher:
             attempt.body = text.body
             # The first cut counts: what the network took away, no coding can end well.
             attempt.cut = attempt.cut or (None if text.is_whole else Cut.DECODE)
-        elif _is_undeclared_binary(attempt, codings):
+        elif request.kind is Kind.PAGE and _is_undeclared_binary(attempt, codings):
             attempt.fail(Outcome.SKIPPED, "no media type declared and the body is binary")
 
 

@@ -2,10 +2,12 @@
 
 import re
 from datetime import UTC, datetime
+from itertools import repeat
 
 from frontier.budgets import Spent, pattern, room, spent
 from frontier.entry import Entry, Lane, fingerprint, rank
 from frontier.partition import Partition
+from frontier.sitemaps import announce
 from frontier.tallies import of_domain, of_host
 from frontier.traps import Rule
 from infra.errors import NeverValid
@@ -21,6 +23,8 @@ def check(links: Links) -> None:
     """Raises :class:`NeverValid` when a record of the pipeline could not carry what this one holds."""
     if _CRAWL.fullmatch(links.crawl) is None:
         raise NeverValid("crawl_name", "the crawl has no valid name")
+    if any(len(each) not in (0, len(links.urls)) for each in (links.priorities, links.modified)):
+        raise NeverValid("uneven", "there are not as many priorities or dates as URLs")
     if any(len(text) > MAX_URL_LENGTH for text in (links.host, links.parent or "", *links.urls)):
         raise NeverValid("too_long", f"a URL is longer than {MAX_URL_LENGTH} characters")
 
@@ -41,7 +45,8 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
     see, orders = partition.memory.store.see, partition.orders
     new = 0
     # A server that redirects to an address with a session insists on it.
-    for url in links.urls if links.reason is Reason.REDIRECT else partition.traps.without_sessions(links.urls):
+    urls = links.urls if links.reason is Reason.REDIRECT else partition.traps.without_sessions(links.urls)
+    for url, priority in zip(urls, links.priorities or repeat(0), strict=False):
         key = fingerprint(links.crawl, url)
         if key in partition.recent or not see(key):
             continue
@@ -49,7 +54,7 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
         gate = gate or _Gate(partition, links, now_s)
         entry = Entry(
             key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id,
-            Lane.FRESH, rank(links.depth, orders.priority(links.crawl, links.host, url)),
+            Lane.FRESH, rank(links.depth, priority + orders.priority(links.crawl, links.host, url)), links.kind,
         )  # fmt: skip
         reason = gate.refusal(url)
         if reason is not None:
@@ -69,6 +74,7 @@ class _Gate:
     def __init__(self, partition: Partition, links: Links, now_s: float) -> None:
         settings, crawl = partition.settings, partition.crawl(links.crawl)
         deepest = settings.max_depth if crawl.max_depth is None else min(crawl.max_depth, settings.max_depth)
+        self._partition, self._crawl = partition, links.crawl
         self._is_too_deep = links.depth > deepest
         self._is_wanted = links.reason is Reason.SEED
         self._host = links.host
@@ -92,9 +98,17 @@ class _Gate:
             return reason
         if not self._tally.urls:
             self._domain.hosts += 1
+            self._announce(url)
         self._tally.take(kind)
         self._domain.urls += 1
         return None
+
+    def _announce(self, url: str) -> None:
+        """A crawl's first URL of a host whose robots.txt was read for another crawl: nobody will tell it again."""
+        origin = split(url).origin
+        rules = self._partition.rulebook.read(origin)
+        if rules is not None:
+            announce(self._partition, [self._crawl], origin, rules)
 
     def _spent(self, kind: str | None) -> Spent | None:
         self._room -= 1

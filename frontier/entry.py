@@ -5,6 +5,8 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
+from schemas.records import Kind
+
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 """Made once: every URL is packed several times in its life."""
 
@@ -16,6 +18,7 @@ class Fate(StrEnum):
     ERROR = "errors"
     REFUSED = "refused"
     MOVED = "moved"
+    SITEMAP = "sitemaps"
 
 
 class Lane(StrEnum):
@@ -46,10 +49,11 @@ class Entry(NamedTuple):
     trace_id: str | None
     lane: Lane = Lane.FRESH
     rank: int = 0
+    kind: Kind = Kind.PAGE
 
     def pack(self) -> bytes:
-        """All but the fingerprint, which is the key wherever this is kept."""
-        return _COMPACT.encode(self[1:]).encode()
+        """All but the fingerprint, which is the key wherever this is kept, and but what nearly all have in common."""
+        return _COMPACT.encode(self[1:] if self.kind is not Kind.PAGE else self[1:_KIND]).encode()
 
     @property
     def lease(self) -> str:
@@ -57,6 +61,8 @@ class Entry(NamedTuple):
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
 
 
+_KIND = Entry._fields.index("kind")
+_KINDS = {kind.value: kind for kind in Kind}
 _READ = json.JSONDecoder().decode
 _LANE = Entry._fields.index("lane") - 1
 _LANES = {lane.value: lane for lane in Lane}
@@ -66,6 +72,8 @@ def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     """The entry that was packed."""
     fields = _READ(packed.decode())
     fields[_LANE] = _LANES[fields[_LANE]]
+    if len(fields) >= _KIND:
+        fields[_KIND - 1] = _KINDS[fields[_KIND - 1]]
     return Entry(fingerprint, *fields)
 
 

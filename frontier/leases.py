@@ -22,7 +22,7 @@ class Lease:
     @property
     def kind(self) -> Kind:
         """What was asked for."""
-        return Kind.ROBOTS if self.entry is None else Kind.PAGE
+        return Kind.ROBOTS if self.entry is None else self.entry.kind
 
     def pack(self) -> bytes:
         """For the store. A page's lease is its entry."""

@@ -21,6 +21,7 @@ from frontier.store import Store
 from frontier.tallies import Tallies
 from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
+from schemas.records import Kind
 
 OWNER_HEADER = "owner"
 _RELEASED, _UNRELEASED = "released", "unreleased"
@@ -52,7 +53,7 @@ class Memory:
         self.store.lease(entry.lease, entry.host, packed)
         self._count(entry.crawl, "queued", -1)
         self._count(entry.crawl, "leased", 1)
-        if entry.attempt == 0:
+        if entry.attempt == 0 and entry.kind is Kind.PAGE:
             self._count(entry.crawl, "released", 1)
         self._change(b"u" + entry.fingerprint, b"l" + packed)
 
@@ -175,7 +176,7 @@ class Memory:
     def count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
         """The share of a URL that has not ended in the figures."""
         self._count(entry.crawl, "leased" if leased else "queued", by)
-        if leased or entry.attempt:
+        if (leased or entry.attempt) and entry.kind is Kind.PAGE:
             self._count(entry.crawl, "released", by)
 
     def count_ending(self, ending: str, by: int) -> None:
@@ -198,7 +199,7 @@ class Memory:
 
 def _ending(entry: Entry, fate: Fate, reason: str | None) -> str:
     """How a visit ended, whether it was ever released, and why not: for the figures of whoever restores this alone."""
-    released = fate is not Fate.REFUSED or entry.attempt > 0
+    released = (fate is not Fate.REFUSED or entry.attempt > 0) and entry.kind is Kind.PAGE
     ending = f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
     return ending if reason is None else f"{ending}/{reason}"
 

@@ -9,6 +9,7 @@ from frontier.leases import Lease, is_lost
 from frontier.partition import Partition
 from frontier.records import decision, redirect, robots_version
 from frontier.robots import Rules, crawl_delay, verdict
+from frontier.sitemaps import announce
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import HostGivenUp, LeaseLost, ResultIgnored, VisitEnded
 from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome, Retry
@@ -27,7 +28,7 @@ def settle(partition: Partition, fetch: Fetch, now_s: float) -> None:
     lease = partition.leases.pop(fetch.lease, None)
     if lease is None:
         emit(ResultIgnored())
-        if fetch.kind is Kind.PAGE and fetch.outcome is Outcome.REDIRECT:
+        if fetch.kind is not Kind.ROBOTS and fetch.outcome is Outcome.REDIRECT:
             # Its target may not have been published before a disk was lost; where it has, it is known already.
             _follow(partition, _entry(fetch), fetch.redirect_to or "")
         return
@@ -63,7 +64,8 @@ def _keep_delay(host: Host, fetch: Fetch, now_s: float) -> None:
 def _entry(fetch: Fetch) -> Entry:
     """The entry that a result was for, as far as its records need it."""
     about = (fetch.depth, fetch.hops, fetch.parent, fetch.visit, fetch.attempt)
-    return Entry(fingerprint(fetch.crawl, fetch.url), fetch.crawl, fetch.url, fetch.host, *about, 0.0, None)
+    key = fingerprint(fetch.crawl, fetch.url)
+    return Entry(key, fetch.crawl, fetch.url, fetch.host, *about, 0.0, None, kind=fetch.kind)
 
 
 def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) -> None:
@@ -88,6 +90,8 @@ def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: f
         partition.wait(host, again(entry, max(host.next_s, now_s)))
         return
     fate = _FATES.get(fetch.outcome, Fate.ERROR)
+    if fate is Fate.PAGE and entry.kind is Kind.SITEMAP:
+        fate = Fate.SITEMAP
     partition.memory.done(entry, fate)
     emit(VisitEnded(fetch.outcome))
     if fetch.outcome is Outcome.REDIRECT:
@@ -136,6 +140,9 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
         _keep_delay(host, fetch, now_s)
         partition.rulebook.write(lease.origin, found)
         partition.memory.send(robots_version(lease.origin, found.version, fetch))
+        # Every crawl that waits for the host reads by this robots.txt, whichever asked for it.
+        crawls = dict.fromkeys([fetch.crawl, *(queue.crawl for queue in host.queues)])
+        announce(partition, crawls, lease.origin, found)
         return
     may_change = fetch.outcome in (Outcome.OK, Outcome.REDIRECT)  # cut, or too many hops
     if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and not may_change:

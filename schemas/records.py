@@ -37,6 +37,8 @@ class Kind(StrEnum):
 
     PAGE = "page"
     ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    """A sitemap or a feed: no page, but a source of URLs."""
 
 
 class Cut(StrEnum):
@@ -54,6 +56,8 @@ class Seed(Record):
 
     url: str
     crawl: str = Field(default=DEFAULT_CRAWL, pattern=_CRAWL_NAME)
+    kind: Kind = Kind.PAGE
+    """A page, or a sitemap or feed whose URLs are wanted."""
 
 
 class Crawl(Record):
@@ -72,11 +76,13 @@ class Crawl(Record):
     follow_robots: bool = True
     weight: int = Field(default=1, ge=1, le=1_000)
     """Its share of a host that several crawls want pages of."""
+    sitemaps: bool = True
+    """Whether the sitemaps that a robots.txt names are read."""
     created_at: datetime
 
 
 class Links(Record):
-    """URLs of one host that one page (or seed, or redirect) names."""
+    """URLs of one host that one page (or seed, redirect, sitemap) names."""
 
     crawl: str
     host: str
@@ -86,6 +92,12 @@ class Links(Record):
     hops: int = 0
     parent: str | None = None
     urls: list[str]
+    kind: Kind = Kind.PAGE
+    """What is expected there."""
+    priorities: list[int] = []
+    """Of each of :attr:`urls`, higher is sooner (as :class:`schemas.orders.Order` counts); empty: 0 for all."""
+    modified: list[int] = []
+    """When each of :attr:`urls` was modified by what names it, in seconds since the epoch, 0 unknown; or empty."""
 
 
 class Request(Record):
@@ -181,6 +193,7 @@ class Page(Record):
     cut: Cut | None
     body_at: str | None = None
     """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
+    kind: Kind = Kind.PAGE
 
 
 class Document(Record):

@@ -15,14 +15,15 @@ from infra.spool import Spool
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, read, trace_of
-from infra.telemetry.vocabulary.streams import PageCleaned, SeedAccepted
-from schemas.records import Crawl, Document, Links, Page
+from infra.telemetry.vocabulary.streams import PageCleaned, SeedAccepted, SitemapRead
+from schemas.records import Crawl, Document, Kind, Links, Page
 from schemas.url import url_id
 from schemas.wire import Undecodable, decode, encode
 from streams import seeds
 from streams.clean import Way, finish, open_page
 from streams.isolation import Isolation
 from streams.outlinks import Outlinks, Recent, select
+from streams.sitemap_links import Listed, listed
 
 GROUP = "odradek-streams"
 DELIVERY_BYTES = 16 * 2**20
@@ -106,7 +107,10 @@ class Streams:
             except NeverValid as error:
                 unusable.append((record, error))
                 continue
-            await self._clean(page, read(record.headers), delivery)
+            if page.kind is Kind.SITEMAP:
+                delivery.add_listed(await self._list(page))
+            else:
+                await self._clean(page, read(record.headers), delivery)
             if delivery.size_bytes > DELIVERY_BYTES:
                 await self._deliver(delivery)
                 delivery = _Delivery()
@@ -124,6 +128,13 @@ class Streams:
         delivery.add(document, links, trace or trace_of(page.crawl, page.url_id, page.visit))
         # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
         await asyncio.sleep(0)
+
+    async def _list(self, page: Page) -> Listed:
+        """What a sitemap names; reading one of the largest takes a second."""
+        crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
+        found = await asyncio.to_thread(listed, page, crawl)
+        emit(SitemapRead(page.url, found.pages, found.sitemaps, found.out_of_scope, found.flags))
+        return found
 
     async def _ask(self, name: str) -> Crawl:
         """A crawl that is met for the first time: looking for its definition may wait for Kafka."""
@@ -193,6 +204,12 @@ class _Delivery:
             flags=tuple(document.flags),
         )
         self.cleaned.append((event, trace))
+
+    def add_listed(self, found: Listed) -> None:
+        """One sitemap's links."""
+        records = [_links_record(each, []) for each in found.records]
+        self.size_bytes += sum(len(each.value or b"") for each in records)
+        self.records += records
 
 
 def _links_record(links: Links, headers: Headers) -> Outbound:
