@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check bench clean lock
+.PHONY: help install crawl test check contracts bench clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,12 +29,17 @@ crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
 test: $(STAMP) check ## All tests, the fast ones first
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
-check: $(STAMP) ## Lint, types, the import rule, dependencies
+check: $(STAMP) ## Lint, types, the import rule, dependencies, contracts
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/deptry .
+	$(BIN)/python -m schemas.compatibility
+
+contracts: $(STAMP) ## Release the contracts that changed, and describe the topics anew
+	$(BIN)/python -m schemas.release
+	$(BIN)/python -m infra.kafka.asyncapi > docs/asyncapi.json
 
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)

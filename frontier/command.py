@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from frontier.audit import Audit, Finding, HostReport, Limits
+from infra.cli.arguments import moment
 from infra.devstack.local import readable
 from infra.errors import UserError
 from infra.kafka.admin import Topics
@@ -51,23 +52,13 @@ def politeness(
         timedelta(milliseconds=tolerance_ms),
     )
     with readable(settings) as connected:
-        found = _judge(connected, limits, host, _moment(since))
+        found = _judge(connected, limits, host, moment(since))
     findings = [each for each in found.findings if crawl is None or each.crawl == crawl]
     if as_json:
         _print_json(found, findings)
     else:
         _show(found, findings)
     raise typer.Exit(1 if findings else 0)
-
-
-def _moment(text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        raise UserError(f"{text!r} is no ISO 8601 time; one is 2026-01-31T12:00:00+00:00") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _judge(settings: Settings, limits: Limits, host: str | None, since: datetime | None) -> Audit:

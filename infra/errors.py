@@ -9,6 +9,8 @@
     Fatal                     the stage cannot keep its promises: it stops loudly and is started again from outside
 """
 
+from datetime import timedelta
+
 
 class UserError(Exception):
     """Something the user can mend. The message says what is wrong and what to do; no traceback is shown."""
@@ -19,7 +21,14 @@ class Failure(Exception):
 
 
 class RetryLater(Failure):
-    """A store, a broker or the network is in trouble; the records are good."""
+    """A store, a broker or the network is in trouble; the records are good.
+
+    ``after`` is when to come back, where whoever refused them has told; otherwise the runner backs off by itself.
+    """
+
+    def __init__(self, error: str, after: timedelta | None = None) -> None:
+        super().__init__(error)
+        self.after = after
 
 
 class NeverValid(Failure):

@@ -25,7 +25,7 @@ from infra.telemetry import logs
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.running import ReadyChanged, StageFailed, StageStarted, StageStopped, StageStopping
 from schemas.records import Heartbeat
-from schemas.wire import encode
+from schemas.wire import encode, prepare
 
 GROUP = "odradek.stages"
 HEARTBEAT_EVERY = timedelta(seconds=1)
@@ -48,6 +48,7 @@ def run_stage(name: str, settings: Settings) -> int:
         raise UserError(f"there is no stage {name!r}; there are: {', '.join(sorted(found))}")
     worker = f"{name}-{socket.gethostname()}-{os.getpid()}"
     logs.configure(settings, name, worker)
+    prepare()
     keep_freed_memory()
     # The policy also serves the loops that libraries start in threads of their own.
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())

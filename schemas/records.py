@@ -241,6 +241,12 @@ class Document(Record):
     link_density: float = 0.0
     simhash: int = 0
     sources: dict[str, str] = {}
+    extracted: str = "{ }"
+    """Fields of per-site rules and custom cleaners, as a JSON object; Apicurio takes no contract with a default `{}`."""
+    rules: str | None = None
+    markdown: str = ""
+    duplicate_of: str | None = None
+    near_duplicate_of: str | None = None
 
 
 class Decision(Record):
@@ -273,6 +279,24 @@ class DeadLetter(Record):
     """``None`` too when the record was too large to be kept; then ``truncated`` is set."""
     truncated: bool = False
     attempts: int
+    at: datetime
+
+
+class LetterState(StrEnum):
+    """How far somebody is with a dead letter; without any it is open."""
+
+    CLAIMED = "claimed"
+    REQUEUED = "requeued"
+    DROPPED = "dropped"
+
+
+class Resolution(Record):
+    """What became of a dead letter; stands after it on its partition. ``run`` names one run of a command."""
+
+    letter_id: str
+    state: LetterState
+    run: str
+    by: str
     at: datetime
 
 

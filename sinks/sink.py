@@ -39,11 +39,11 @@ class Block(NamedTuple):
 class Sink(Protocol):
     """A store. All its methods are called from one event loop; :meth:`write` may run for several topics at once."""
 
-    async def open(self) -> None:
-        """Connect and prepare the store; repeatable.
+    async def open(self) -> Mapping[str, int]:
+        """Connect and prepare the store; repeatable. Returns the rows it holds by table, where that is cheap to tell.
 
         Raises :class:`infra.errors.RetryLater` while the store cannot be reached, :class:`infra.errors.UserError` for
-        what the user has to mend.
+        what the user has to mend. No message of an error holds a secret of the DSN.
         """
         ...
 
@@ -58,9 +58,5 @@ class Sink(Protocol):
         ...
 
     async def close(self) -> None:
-        """Let go of the store; nothing is written after it."""
-        ...
-
-    def counts(self) -> Mapping[str, int]:
-        """Its figures by name, for the heartbeat: ``rows_TABLE`` and ``fetch_to_row_pNN_ms``."""
+        """Let go of the store, whether it is open or not; nothing is written after it."""
         ...

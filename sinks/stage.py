@@ -2,26 +2,13 @@
 
 import asyncio
 import gc
-from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
-from datetime import timedelta
+from collections.abc import Mapping
 
-from infra.agents import Agent, DirectWorker
-from infra.errors import RetryLater, UserError
-from infra.kafka.inbound import Inbound
+from infra.errors import UserError
 from infra.kafka.producer import Producer
-from infra.kafka.topics import TopicName
-from infra.settings.sinks import StoreSettings
 from infra.stage import Context, Progress
-from infra.telemetry.event import emit
-from infra.telemetry.vocabulary.sinks import StoreUnreachable
-from sinks.blocks import blocks, portions
-from sinks.sink import Sink
-from sinks.stores import group, make_sink
-
-FIRST_WAIT = timedelta(seconds=0.5)
-LONGEST_WAIT = timedelta(seconds=15)
+from sinks.feed import Feed
+from sinks.tally import together
 
 
 class Sinks:
@@ -32,7 +19,7 @@ class Sinks:
         if not stores:
             raise UserError("no store is configured: set sinks.stores")
         producer = Producer(context.settings, f"{context.worker}-dead-letters")
-        self._feeds = [_Feed(context, name, store, producer) for name, store in stores.items()]
+        self._feeds = [Feed(context, name, store, producer) for name, store in stores.items()]
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Feed every store until ``stopping`` is set. A store that cannot be reached is tried again for ever."""
@@ -61,72 +48,9 @@ class Sinks:
         return sorted({partition for feed in self._feeds for partition in feed.partitions()})
 
     def counts(self) -> Mapping[str, int]:
-        """The figures of the stores; rows of several stores of a kind add up."""
-        total: Counter[str] = Counter()
-        for feed in self._feeds:
-            total.update(feed.counts())
-        return total
+        """The rows that every store has, and the latency of the slowest."""
+        return together([feed.counts() for feed in self._feeds])
 
     def positions(self) -> Mapping[str, int]:
         """None: what a store has is told by its group's committed offsets."""
         return {}
-
-
-class _Feed:
-    """One store and the group that feeds it."""
-
-    def __init__(self, context: Context, name: str, store: StoreSettings, producer: Producer) -> None:
-        self._name = name
-        self._sink = make_sink(name, store, context.settings)
-        agents = [
-            Agent(f"{name}-{topic}", topic, _writer(self._sink, topic), store.max_records, store.linger)
-            for topic in map(TopicName, store.topics)
-        ]
-        self._worker = DirectWorker(context, group(name), agents, producer)
-        self._opened = False
-
-    async def run(self, stopping: asyncio.Event) -> None:
-        if not await self._open(stopping):
-            return
-        try:
-            await self._worker.run(stopping)
-        finally:
-            self._opened = False
-            await self._sink.close()
-
-    async def _open(self, stopping: asyncio.Event) -> bool:
-        """Open the store, however long it takes; ``False`` when told to stop before."""
-        wait = FIRST_WAIT
-        while not stopping.is_set():
-            try:
-                await self._sink.open()
-            except RetryLater as error:
-                emit(StoreUnreachable(self._name, wait.total_seconds(), str(error)))
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(stopping.wait(), wait.total_seconds())
-                wait = min(2 * wait, LONGEST_WAIT)
-            else:
-                self._opened = True
-                return True
-        return False
-
-    def ready(self) -> bool:
-        return self._opened and self._worker.ready()
-
-    def progress(self) -> Progress:
-        return self._worker.progress()
-
-    def partitions(self) -> list[int]:
-        return self._worker.partitions()
-
-    def counts(self) -> Mapping[str, int]:
-        return self._sink.counts()
-
-
-def _writer(sink: Sink, topic: TopicName) -> Callable[[Sequence[Inbound]], Awaitable[None]]:
-    async def write(batch: Sequence[Inbound]) -> None:
-        for portion in portions(batch):
-            # Decoding a full batch takes a tenth of a second, and the loop has heartbeats to send.
-            await sink.write(topic, await asyncio.to_thread(blocks, topic, portion))
-
-    return write

@@ -7,11 +7,18 @@ from infra.errors import UserError
 from infra.kafka.lag import SINK_GROUP
 from infra.settings import Settings
 from infra.settings.sinks import StoreSettings
+from sinks.dsn import scheme
 from sinks.sink import Sink
 
 KINDS = {
     "clickhouse": "sinks.clickhouse.sink:ClickHouseSink",
     "memory": "sinks.memory.sink:MemorySink",
+    "postgres": "sinks.postgres.sink:PostgresSink",
+    "postgresql": "sinks.postgres.sink:PostgresSink",
+    "redis": "sinks.redis.sink:RedisSink",
+    "rediss": "sinks.redis.sink:RedisSink",
+    "unix": "sinks.redis.sink:RedisSink",
+    "sqlite": "sinks.sqlite.sink:SQLiteSink",
 }
 """Scheme of a DSN to the class, which is made with the settings and the DSN. Imported only when it is used."""
 
@@ -25,9 +32,9 @@ def group(name: str) -> str:
 
 def make_sink(name: str, store: StoreSettings, settings: Settings) -> Sink:
     """The sink that the store's DSN means, not yet opened. Raises :class:`UserError` for a scheme of no kind."""
-    scheme = store.dsn.partition(":")[0]
-    if scheme not in KINDS:
-        raise UserError(f"sinks.stores.{name}.dsn begins with {scheme!r}; it can begin with: {', '.join(KINDS)}")
-    module, _, attribute = KINDS[scheme].partition(":")
+    kind = scheme(store.dsn)
+    if kind not in KINDS:
+        raise UserError(f"sinks.stores.{name}.dsn begins with {kind!r}; it can begin with: {', '.join(KINDS)}")
+    module, _, attribute = KINDS[kind].partition(":")
     make: Make = getattr(import_module(module), attribute)
     return make(settings, store.dsn)

@@ -10,8 +10,8 @@ and makes one record for each host. Links and document are produced together; wh
 as told, and the page is acknowledged. What is no page becomes a dead letter; a page that is hard to read never does:
 its document says by flags what could not be done as it should.
 
-A page that is a sitemap or a feed is none (``sitemaps``): what it names and is in scope goes to ``links``, with the order
-in which it is wanted (``sitemap_links``).
+A page that is a sitemap or a feed is none (``sitemaps``): what it names and is in scope goes to ``links``, with the
+order in which it is wanted (``sitemap_links``).
 
 The life of one seed: ``seeds`` reads text, JSON or Avro; its URL in canonical form goes to ``links``.
 """

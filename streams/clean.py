@@ -4,22 +4,25 @@ from collections.abc import Sequence
 from datetime import datetime
 from hashlib import blake2b
 from http import HTTPStatus
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from schemas.codings import declared, undo
 from schemas.records import Document, Page
 from schemas.url import Url
-from streams import hostility, maintext, markup, metadata
+from streams import errorpages, hostility, maintext, markup, metadata
 from streams.charset import decode
 from streams.fingerprint import simhash
 from streams.maintext import MainText
+from streams.markdown import markdown as as_markdown
 from streams.media import MediaType, in_force, is_html, is_text
 from streams.metadata import NOTHING, Metadata
 from streams.outlinks import resolve
 from streams.scan import MAX_CHARS as MAX_SCANNED_CHARS
 from streams.scan import scan
+from streams.sites import NOTHING as NOTHING_OWN
+from streams.sites import Own, Sites
 
-VERSION = f"{maintext.NAME}/1"
+VERSION = f"{maintext.NAME}/2"
 MAX_BODY_BYTES = 10 * 2**20
 """Decoded."""
 MAX_TEXT_BYTES = 8 * 2**20
@@ -45,6 +48,8 @@ class _Content(NamedTuple):
     headings: Sequence[str] = ()
     link_density: float = 0.0
     metadata: Metadata = NOTHING
+    own: Own = NOTHING_OWN
+    markdown: str = ""
 
 
 def headers(head: bytes) -> dict[str, list[str]]:
@@ -90,6 +95,13 @@ class Way(NamedTuple):
     """Whether nofollow directives of the whole page count."""
     parse: bool = True
     """``False`` reads HTML by patterns alone, in linear time and little memory."""
+    markdown: bool = True
+    """Whether the main text is wanted as Markdown too."""
+    sites: Sites = Sites()
+
+    def apart(self, opened: Opened) -> bool:
+        """Whether the page belongs into a process that can be killed: it is costly, or others' rules read it."""
+        return opened.html and (opened.costly or self.sites.about(opened.page.host))
 
 
 def open_page(page: Page) -> Opened:
@@ -108,10 +120,15 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
     """The document of an opened page."""
     page, kind = opened.page, opened.kind
     content = _html(opened, way) if opened.html else _plain(opened)
+    own = content.own
     text, encoded = _fit(content.text)
-    flags = [*opened.flags, *content.flags]
+    flags = [*opened.flags, *content.flags, *own.flags]
     if text is not content.text:
         flags.append("text_cut")
+    markdown = content.markdown
+    if len(encoded) + len(markdown.encode("utf-8", "replace")) > MAX_TEXT_BYTES:
+        markdown = ""
+        flags.append("markdown_left_out")
     document = Document(
         fetch_id=page.fetch_id,
         crawl=page.crawl,
@@ -125,29 +142,38 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
         status=page.status,
         content_type=kind.essence if kind else None,
         charset=content.charset,
-        title=content.title,
         text=text,
         links=list(content.links),
         content_hash=blake2b(encoded, digest_size=16).digest(),
         body_bytes=len(opened.body),
         cut=page.cut,
         flags=flags,
-        cleaner=VERSION,
+        cleaner="+".join((VERSION, *own.cleaners)),
         cleaned_at=now,
         headings=list(content.headings),
         anchors=list(content.anchors),
         words=content.words,
         link_density=round(content.link_density, 4),
         simhash=simhash(encoded),
-        **content.metadata._asdict(),
+        extracted=own.extracted,
+        rules=way.sites.rules.version,
+        markdown=markdown,
+        **_about(content),
     )
     return Cleaned(document, list(content.follow))
+
+
+def _about(content: _Content) -> dict[str, Any]:
+    """Title and metadata: what is said about the site goes before what the page says."""
+    told: dict[str, Any] = {"title": content.title} | content.metadata._asdict()
+    told |= {name: value for name, value in content.own.standard.items() if name in told}
+    return told | {"sources": content.metadata.sources | content.own.sources}
 
 
 def _html(opened: Opened, way: Way) -> _Content:
     page = opened.page
     html, charset = decode(opened.body, opened.charset, html=True)
-    parsed, main, flags = _parsed(html, page.url, way)
+    parsed, main, own, flags = _parsed(html, page, way)
     text = main.text
     resolved = resolve(parsed.base, parsed.links)
     if resolved.more:
@@ -156,8 +182,8 @@ def _html(opened: Opened, way: Way) -> _Content:
     obeyed = parsed.directives | asked if way.obey else frozenset[str]()
     follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
     links = tuple(url.href for url in resolved.urls)
-    if page.status == HTTPStatus.OK and metadata.looks_missing(parsed.title, text):
-        flags.append("soft_404")
+    if page.status == HTTPStatus.OK and (said := errorpages.mark(parsed.title, text, parsed.noscript)) is not None:
+        flags.append(said)
     return _Content(
         parsed.title,
         text,
@@ -170,21 +196,27 @@ def _html(opened: Opened, way: Way) -> _Content:
         main.headings,
         main.link_density,
         metadata.read(parsed, text, page.fetched_at),
+        own,
+        as_markdown(main.blocks) if way.markdown and main.read else "",
     )
 
 
-def _parsed(html: str, url: str, way: Way) -> tuple[markup.Markup, MainText, list[str]]:
-    """What the page says about itself, its main text, and flags: ``huge``, ``page_cut``."""
+def _parsed(html: str, page: Page, way: Way) -> tuple[markup.Markup, MainText, Own, list[str]]:
+    """What the page says about itself, its main text, what its site's rules find, and flags."""
     effort = hostility.judge(html) if way.parse else hostility.Effort.HOSTILE
     if effort is hostility.Effort.HOSTILE:
         flags = ["huge", "page_cut"] if len(html) > MAX_SCANNED_CHARS else ["huge"]
-        parsed, text = scan(html, url)
-        return parsed, maintext.unread(text), flags
+        parsed, text = scan(html, page.url)
+        return parsed, maintext.unread(text), NOTHING_OWN, flags
     tree = markup.parse(html)
-    parsed = markup.read(tree, url, way.robots_token)
+    parsed = markup.read(tree, page.url, way.robots_token)
+    # Before the main text is looked for, which takes the tree apart.
+    own = way.sites.read(page, parsed, html, tree)
+    if (text_of_rule := own.standard.get("text")) is not None:
+        return parsed, maintext.unread(text_of_rule), own, []
     if effort is hostility.Effort.LARGE:
-        return parsed, maintext.unread(maintext.whole(tree)), ["huge"]
-    return parsed, maintext.extract(tree, parsed.title), []
+        return parsed, maintext.unread(maintext.whole(tree)), own, ["huge"]
+    return parsed, maintext.extract(tree, parsed.title), own, []
 
 
 def _fit(text: str) -> tuple[str, bytes]:

@@ -1,9 +1,10 @@
-"""Costly pages are cleaned in a process of their own that can be killed: one page may fail, the worker goes on.
+"""Costly pages, and those that others' rules or code read, are cleaned in a process of their own that can be killed.
 
-The process is started for the first such page (a fresh interpreter, never a fork: the worker has threads). A page goes
-in and a document comes out as the Avro that Kafka would carry, each behind its length. A page that takes too long, too
-much memory, or the process with it, is cleaned again by patterns alone, here, and marked ``cleaner_died``. When the
-worker dies, the process reads the end of its input and ends too.
+One page may fail, the worker goes on. The process is started for the first such page (a fresh interpreter, never a
+fork: the worker has threads). Rules go in where they changed, then a page, and a document comes out as the Avro that
+Kafka would carry, each behind its length. A page that takes too long, too much memory, or the process with it, is
+cleaned again by patterns alone, here, and marked ``cleaner_died``. When the worker dies, the process reads the end of
+its input and ends too.
 """
 
 import asyncio
@@ -20,7 +21,11 @@ from typing import BinaryIO
 from schemas.records import Document, Page
 from schemas.url import split
 from schemas.wire import decode, encode
-from streams.clean import Cleaned, Opened, Way, clean, finish
+from streams.clean import Cleaned, Opened, Way, finish, open_page
+from streams.cleaners import installed
+from streams.rules.compiled import NO_RULES, Rules
+from streams.rules.model import RuleSet
+from streams.sites import Sites
 
 _LENGTH = struct.Struct(">I")
 _MOST_ANSWER_BYTES = 64 * 2**20
@@ -34,6 +39,7 @@ class Isolation:
         self._timeout_s = timeout.total_seconds()
         self._memory_mib = memory_mib
         self._process: subprocess.Process | None = None
+        self._rules: Rules = NO_RULES
         self._turn = asyncio.Lock()
 
     @property
@@ -57,7 +63,11 @@ class Isolation:
         process = await self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        order = {"robots_token": way.robots_token, "obey": way.obey, "now": now.isoformat()}
+        order: dict[str, object] = {"robots_token": way.robots_token, "obey": way.obey, "markdown": way.markdown}
+        order["now"] = now.isoformat()
+        if way.sites.rules is not self._rules:
+            self._rules = way.sites.rules
+            order["rules"] = self._rules.given.model_dump(mode="json")
         for part in (json.dumps(order).encode(), encode(page)):
             process.stdin.write(_LENGTH.pack(len(part)) + part)
         await process.stdin.drain()
@@ -68,6 +78,7 @@ class Isolation:
         if self._process is None or self._process.returncode is not None:
             command = (sys.executable, "-m", "streams.isolation", str(self._memory_mib))
             # In a session of its own: a Ctrl-C in the terminal is for the worker, which still has pages to finish.
+            self._rules = NO_RULES
             self._process = await asyncio.create_subprocess_exec(
                 *command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
             )
@@ -91,10 +102,13 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
     """Clean what comes in until the input ends. The other side's process runs this."""
+    sites = Sites(cleaners=installed())
     while (order := _take(requests)) is not None and (page := _take(requests)) is not None:
         wanted: Mapping[str, object] = json.loads(order)
-        token, now = str(wanted["robots_token"]), datetime.fromisoformat(str(wanted["now"]))
-        cleaned = clean(decode(Page, page), token, obey=bool(wanted["obey"]), now=now)
+        if "rules" in wanted:
+            sites = sites._replace(rules=Rules(RuleSet.model_validate(wanted["rules"])))
+        way = Way(str(wanted["robots_token"]), bool(wanted["obey"]), markdown=bool(wanted["markdown"]), sites=sites)
+        cleaned = finish(open_page(decode(Page, page)), way, datetime.fromisoformat(str(wanted["now"])))
         follow = json.dumps([url.href for url in cleaned.follow]).encode()
         answers.writelines(_LENGTH.pack(len(part)) + part for part in (encode(cleaned.document), follow))
         answers.flush()

@@ -19,6 +19,7 @@ NAME = "blocks"
 
 _LEAST_CHARS = 40
 """Of a block that counts as text: labels, buttons and dates are shorter."""
+_MOST_HEADINGS_CHARS = 2**16
 _ENOUGH = 250
 """Weight of a main part that is believed at once."""
 _NEARLY_ALL = 0.7
@@ -61,7 +62,15 @@ class MainText(NamedTuple):
     @property
     def headings(self) -> list[str]:
         """As many ``#`` as the level, a space, the heading."""
-        return [f"{'#' * int(block.kind[1])} {block.text}" for block in self.blocks if block.kind in HEADINGS]
+        found = [f"{'#' * int(block.kind[1])} {block.text}" for block in self.blocks if block.kind in HEADINGS]
+        # An outline is read at a glance: a page of nothing but headings is not told twice.
+        ends = accumulate(map(len, found))
+        return [heading for heading, end in zip(found, ends, strict=True) if end <= _MOST_HEADINGS_CHARS]
+
+    @property
+    def read(self) -> bool:
+        """Whether blocks were looked for at all."""
+        return not (len(self.blocks) == 1 and self.blocks[0].kind == "body")
 
 
 def extract(tree: LexborHTMLParser, title: str | None = None) -> MainText:

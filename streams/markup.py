@@ -14,6 +14,7 @@ MAX_TITLE_CHARS = 1_000
 _MOST_IMAGES = 50
 _MOST_META_CHARS = 4_000
 _MOST_ANCHOR_CHARS = 200
+_MOST_NOSCRIPT_CHARS = 500
 _MOST_REFRESH_S = 10
 """A page that calls itself anew later than this is no redirect."""
 _REFRESH = re.compile(r"""\s*(\d{1,6})(?:\.\d*)?\s*[;,]?\s*(?:url\s*=\s*)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL)
@@ -55,6 +56,8 @@ class Markup(NamedTuple):
     """As written, at most 50."""
     data: list[str] = []
     """JSON-LD blocks."""
+    noscript: str = ""
+    """What the first noscript element of the body has for readers without scripts."""
 
 
 def parse(html: str) -> LexborHTMLParser:
@@ -91,6 +94,7 @@ def read(tree: LexborHTMLParser, url: str, robots_token: str) -> Markup:
         _times(tree),
         _images(tree),
         [node.text(deep=True) for node in tree.tags("script") if _is_data(node.attributes.get("type"))],
+        next((node.text(deep=True)[:_MOST_NOSCRIPT_CHARS] for node in tree.tags("noscript")), ""),
     )
 
 

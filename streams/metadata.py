@@ -34,16 +34,6 @@ _SITE_NAME = ("og:site_name", "application-name")
 _DESCRIPTION = ("og:description", "description", "twitter:description", "dc.description")
 _IMAGES = ("og:image", "og:image:url", "twitter:image", "twitter:image:src")
 
-_SHORT_CHARS = 1_500
-_MISSING = re.compile(
-    r"\b(?:error )?404\b|\b(?:page|file|document|article|resource|content) (?:was |is |could |can )?"
-    r"(?:not (?:be )?found|unavailable|no longer (?:exists|available))|\bdoes(?:n['\u2019]t| not) exist\b"
-    r"|seite (?:wurde )?nicht gefunden|page (?:introuvable|non trouv\u00e9e)|p\u00e1gina no (?:encontrada|existe)"
-    r"|p\u00e1gina n\u00e3o encontrada|pagina non trovata|pagina niet gevonden"
-    r"|\u043d\u0435 \u043d\u0430\u0439\u0434\u0435\u043d\u0430",
-    re.IGNORECASE,
-)
-
 
 class Metadata(NamedTuple):
     """``None`` and empty where no source has it."""
@@ -163,10 +153,3 @@ def _address(page: Markup, reference: str) -> str | None:
         return canonicalize(reference, page.base).href
     except InvalidUrl:
         return None
-
-
-def looks_missing(title: str | None, text: str) -> bool:
-    """Whether a page that came with 200 says that it is none: little text, and a title or a first line for it."""
-    if len(text) > _SHORT_CHARS:
-        return False
-    return any(_MISSING.search(line) for line in (title or "", text[:200].partition("\n")[0]))

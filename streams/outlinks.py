@@ -12,6 +12,8 @@ from streams.markup import Link
 MAX_LINKS = 10_000
 MAX_LINKS_CHARS = 2**20
 """Of a document, together; what follows on the page is left out and flagged."""
+MAX_ANCHORS_CHARS = 2**18
+"""Likewise; the links behind have no text."""
 _CACHED_HREF_CHARS = 256
 
 # What the URL Standard (4.4) takes away at both ends of a reference before it looks at it.
@@ -38,6 +40,7 @@ def resolve(base: str, links: Iterable[Link]) -> Resolved:
     found: dict[str, Url] = {}
     follow: dict[str, Url] = {}
     room_chars = MAX_LINKS_CHARS
+    room_anchors = MAX_ANCHORS_CHARS
     more = False
     anchors: list[str] = []
     for href, nofollow, text in links:
@@ -54,7 +57,8 @@ def resolve(base: str, links: Iterable[Link]) -> Resolved:
                 more = True
                 break
             found[url.href] = url
-            anchors.append(text)
+            room_anchors -= len(text)
+            anchors.append(text if room_anchors >= 0 else "")
         if not nofollow:
             follow.setdefault(url.href, url)
     return Resolved(list(found.values()), list(follow.values()), anchors, more)

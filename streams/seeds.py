@@ -1,9 +1,10 @@
 """From what anybody wrote to ``seeds`` to a canonical URL for the frontier.
 
 A seed is a URL as plain UTF-8 text, a JSON object with the fields of :class:`schemas.records.Seed`, a JSON string, or
-Avro single-object encoding. Be liberal in what costs nothing: white space and a byte order mark around it, and a bare
-host name such as ``example.org/x``, which gets ``https://``. Be strict where it would mislead: a field that a seed does
-not have is an error, since whoever writes ``depth`` expects it to matter, and so are two URLs in one record.
+Avro in either framing (:mod:`schemas.wire`). Be liberal in what costs nothing: white space and a byte order mark around
+it, and a bare host name such as ``example.org/x``, which gets ``https://``. Be strict where it would mislead: a field
+that a seed does not have is an error, since whoever writes ``depth`` expects it to matter, and so are two URLs in one
+record.
 """
 
 import json
@@ -14,7 +15,7 @@ from pydantic import ValidationError
 from infra.errors import NeverValid
 from schemas.records import Kind, Links, Reason, Seed
 from schemas.url import InvalidUrl, Url, canonicalize
-from schemas.wire import MARKER, Undecodable, decode
+from schemas.wire import CONFLUENT, MARKER, Undecodable, decode
 
 _BARE_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?\.[A-Za-z]{2,63}(?::\d{1,5})?(?:[/?#]\S*)?")
 _BOM = b"\xef\xbb\xbf"
@@ -22,7 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 
 def read(value: bytes | None) -> Seed:
     """The seed in a record's value. Raises :class:`NeverValid` with what is wrong with it."""
-    if value is not None and value.startswith(MARKER):
+    if value is not None and value.startswith((MARKER, CONFLUENT)):
         try:
             return decode(Seed, value)
         except Undecodable as error:

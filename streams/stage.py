@@ -21,9 +21,13 @@ from schemas.url import url_id
 from schemas.wire import Undecodable, decode, encode
 from streams import seeds
 from streams.clean import Way, finish, open_page
+from streams.cleaners import installed
+from streams.copies import Copies
 from streams.isolation import Isolation
 from streams.outlinks import Outlinks, Recent, select
+from streams.rules.source import RulesSource
 from streams.sitemap_links import Listed, listed
+from streams.sites import Sites
 
 GROUP = "odradek-streams"
 DELIVERY_BYTES = 16 * 2**20
@@ -41,6 +45,10 @@ class Streams:
         settings = context.settings.streams
         self._recent = Recent(settings.recent_links)
         self._isolation = Isolation(settings.costly_pages_timeout, settings.costly_pages_memory_mib)
+        self._copies = Copies(settings.recent_texts)
+        self._markdown = settings.markdown
+        self._rules = RulesSource(settings.rules)
+        self._cleaners = installed()
         self._max_outlinks = settings.max_outlinks
         self._defined: set[str] = set()
         self._counts: Counter[str] = Counter()
@@ -120,8 +128,14 @@ class Streams:
 
     async def _clean(self, page: Page, trace: Trace | None, delivery: "_Delivery") -> None:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
-        opened, way, now = open_page(page), Way(self._token, crawl.follow_robots), datetime.now(UTC)
-        document, follow = await self._isolation.clean(opened, way, now) if opened.costly else finish(opened, way, now)
+        sites = Sites(self._rules.current(), self._cleaners)
+        opened, now = open_page(page), datetime.now(UTC)
+        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites)
+        apart = way.apart(opened)
+        document, follow = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
+        if (copy := self._copies.find(document)) is not None:
+            field = "near_duplicate_of" if copy.bits else "duplicate_of"
+            document = document.model_copy(update={field: copy.url})
         links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
         if links.over_limit:
             document.flags.append("too_many_outlinks")
@@ -202,6 +216,7 @@ class _Delivery:
             out_of_scope=links.out_of_scope,
             over_limit=links.over_limit,
             flags=tuple(document.flags),
+            copy="exact" if document.duplicate_of else "near" if document.near_duplicate_of else None,
         )
         self.cleaned.append((event, trace))
 

@@ -12,6 +12,7 @@ import structlog
 from infra.devstack.kafka import EmbeddedKafka
 from infra.kafka.admin import Topics
 from infra.settings import KafkaSettings, Settings
+from tests.stores.servers import Servers
 
 CASES = Path(__file__).resolve().parents[1] / ".." / "shared" / "cases"
 PARTITIONS = 4
@@ -74,6 +75,14 @@ def kafka_settings(kafka_bootstrap: str, tmp_path_factory: pytest.TempPathFactor
     )
     Topics(settings).create()
     return settings
+
+
+@pytest.fixture(scope="session")
+def servers() -> Iterator[Servers]:
+    """Servers of stores, each started when a test first asks for it."""
+    made = Servers()
+    yield made
+    made.remove()
 
 
 @pytest.fixture(scope="session")

@@ -94,10 +94,12 @@ class Settler:
                 f"{letters} of the last {len(self._letters)} records of {record.topic} cannot be handled: {why}"
             )
 
-    async def _wait(self, attempt: int, error: Exception, closing: asyncio.Event) -> None:
-        """Back off with jitter, up to :data:`LONGEST_WAIT`."""
+    async def _wait(self, attempt: int, error: RetryLater, closing: asyncio.Event) -> None:
+        """Wait as long as the error asks for, else back off with jitter, up to :data:`LONGEST_WAIT`."""
         limit_s = min(LONGEST_WAIT.total_seconds(), 0.2 * 2 ** min(attempt, 10))
         wait_s = random.uniform(limit_s / 2, limit_s)  # noqa: S311  # spreads retries, keeps no secret
+        if error.after is not None:
+            wait_s = error.after.total_seconds()
         emit(BatchRetried(self._agent.name, attempt, round(wait_s, 2), str(error)))
         with suppress(TimeoutError):
             await asyncio.wait_for(closing.wait(), wait_s)

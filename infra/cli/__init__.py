@@ -21,6 +21,7 @@ COMMANDS = {
     "status": "infra.cli.status:status",
     "control": "infra.cli.control:control",
     "topics": "infra.cli.topics:topics",
+    "dead-letters": "infra.cli.dead_letters:dead_letters",
     "explain": "infra.cli.explain:explain",
     "doctor": "infra.cli.doctor:doctor",
 }

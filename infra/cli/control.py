@@ -1,6 +1,5 @@
 """``odradek control``: steer running crawls."""
 
-import getpass
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from infra.cli.arguments import canonical_host, user
 from infra.devstack.local import attach
 from infra.errors import UserError
 from infra.kafka.admin import Topics
@@ -18,7 +18,6 @@ from infra.kafka.control import Control, order_record, withdrawal
 from infra.kafka.producer import Outbound, Producer
 from infra.settings import Settings, load
 from schemas.orders import Action, Order, Subject, fault
-from schemas.url import InvalidUrl, canonicalize
 
 control = typer.Typer(
     help="Pause, stop, block, slow down or prefer: a crawl, a host or what matches a pattern. Orders stay in force "
@@ -107,21 +106,7 @@ def parsed(target: str) -> tuple[Subject, str]:
     if not colon or word not in set(Subject) or not name:
         raise UserError(f"{target!r} is not crawl:NAME, host:NAME or pattern:REGEX")
     subject = Subject(word)
-    return subject, _canonical(name) if subject is Subject.HOST else name
-
-
-def _canonical(host: str) -> str:
-    try:
-        return canonicalize(f"https://{host}/").host
-    except InvalidUrl as error:
-        raise UserError(f"{host!r} is no host: {error}") from None
-
-
-def _who() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return "unknown"
+    return subject, canonical_host(name) if subject is Subject.HOST else name
 
 
 def _give(action: Action, target: str, amount: float | None, reason: str | None) -> None:
@@ -132,7 +117,7 @@ def _give(action: Action, target: str, amount: float | None, reason: str | None)
         target=name,
         amount=amount,
         reason=reason,
-        by=_who(),
+        by=user(),
         ordered_at=datetime.now(UTC),
     )
     if (wrong := fault(order)) is not None:

@@ -156,7 +156,8 @@ class StageProcesses:
             except subprocess.TimeoutExpired:
                 process.kill()
                 code = process.wait()
-            if code != 0:
+            # The signal itself ends a process that has not begun its work yet: nothing to drain.
+            if code not in (0, -signal.SIGTERM):
                 unclean.append(stage)
         self._running.clear()
         return unclean

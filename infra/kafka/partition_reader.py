@@ -62,13 +62,24 @@ class PartitionReader:
         self._consumer.close()
 
 
+def records_between(
+    settings: Settings, topic: TopicName, partition: int, first: int | datetime = 0, end: int | None = None
+) -> Iterator[Inbound]:
+    """The records of a partition from ``first`` (offset or time) to ``end`` (exclusive; the present end by default)."""
+    reader = PartitionReader(settings, "odradek-lookup", topic, partition)
+    try:
+        for batch in reader.read(reader.offset_at(first) if isinstance(first, datetime) else first):
+            for record in batch:
+                if end is not None and record.offset >= end:
+                    return
+                yield record
+    finally:
+        reader.close()
+
+
 def records_of(
     settings: Settings, topic: TopicName, key: bytes, partitions: int, since: datetime | None = None
 ) -> Iterator[Inbound]:
     """Every record of ``topic`` under ``key``, in order, from ``since`` on. Reads the whole partition of the key."""
-    reader = PartitionReader(settings, "odradek-lookup", topic, partition_of(key, partitions))
-    try:
-        for batch in reader.read(0 if since is None else reader.offset_at(since)):
-            yield from (record for record in batch if record.key == key)
-    finally:
-        reader.close()
+    found = records_between(settings, topic, partition_of(key, partitions), since or 0)
+    return (record for record in found if record.key == key)

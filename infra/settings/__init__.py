@@ -1,8 +1,9 @@
 """One typed settings tree. In force, from weakest to strongest: defaults, the file, the environment, flags.
 
 The file is TOML, named by ``ODRADEK_CONFIG``. Environment variables are ``ODRADEK_`` and the path with ``__`` between
-its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS`` and ``CLICKHOUSE_URL`` work as they do
-everywhere else. Durations are ISO 8601 (``PT10S``), in the file also a number of seconds.
+its parts: ``ODRADEK_FETCHERS__CONCURRENCY=64``. ``KAFKA_BOOTSTRAP_SERVERS``, ``SCHEMA_REGISTRY_URL`` and
+``CLICKHOUSE_URL`` work as they do everywhere else. Durations are ISO 8601 (``PT10S``), in the file also a number of
+seconds.
 """
 
 import os
@@ -19,6 +20,7 @@ from pydantic_settings import (
 )
 
 from infra.errors import UserError
+from infra.registry import use
 from infra.settings.fetchers import FetcherSettings
 from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
@@ -73,6 +75,11 @@ class Settings(BaseSettings):
         default=None, validation_alias=AliasChoices("CLICKHOUSE_URL", "clickhouse_url"), repr=False
     )
 
+    schema_registry_url: str | None = Field(
+        default=None, validation_alias=AliasChoices("SCHEMA_REGISTRY_URL", "schema_registry_url"), repr=False
+    )
+    """Where schemas have numbers; then records are written in Confluent's framing."""
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -89,14 +96,19 @@ class Settings(BaseSettings):
 
 
 def load(**flags: object) -> Settings:
-    """The settings in force. Raises :class:`UserError` naming each wrong setting and what it should be."""
+    """The settings in force, and records framed as they say, in the whole process.
+
+    Raises :class:`UserError` naming each wrong setting and what it should be.
+    """
     path = os.environ.get(CONFIG_FILE)
     if path and not Path(path).is_file():
         raise UserError(f"{CONFIG_FILE} names {path!r}, which is no file")
     try:
-        return Settings(**flags)  # type: ignore[arg-type]  # pydantic validates what the flags hold
+        settings = Settings(**flags)  # type: ignore[arg-type]  # pydantic validates what the flags hold
     except ValidationError as error:
         lines = (f"  {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_input=False))
         raise UserError("these settings are wrong:\n" + "\n".join(lines)) from None
     except (SettingsError, ValueError) as error:
         raise UserError(f"the settings cannot be read: {error}") from None
+    use(settings.schema_registry_url)
+    return settings

@@ -1,13 +1,25 @@
 """Settings of the sinks."""
 
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from infra.settings.group import Group
 
 SinkTopic = Literal["documents", "fetches", "events"]
+StoreName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+"""Part of a consumer group's name and label of metrics."""
+
+
+class BreakerSettings(Group):
+    """When a store that is in trouble is left alone."""
+
+    failures: int = Field(default=5, ge=1)
+    """Writes in a row that fail until no more are tried for a while."""
+    first_wait: timedelta = Field(default=timedelta(seconds=2), gt=timedelta(0))
+    longest_wait: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    """Until one write is tried again: twice as long each time, and what a store is out at most after it is back."""
 
 
 class StoreSettings(Group):
@@ -16,10 +28,17 @@ class StoreSettings(Group):
     dsn: str = Field(default="clickhouse:", repr=False)
     """Its scheme chooses the kind. ``clickhouse:`` is the server of ``CLICKHOUSE_URL``, else the embedded engine."""
     topics: tuple[SinkTopic, ...] = ("documents", "fetches", "events")
+    crawls: tuple[str, ...] = ()
+    """Records of these crawls alone; empty takes all. So do the next two."""
+    hosts: tuple[str, ...] = ()
+    """Canonical hosts, with or without port; ``*.example.org`` is every host below it."""
+    languages: tuple[str, ...] = ()
+    """ISO 639 codes of documents."""
     max_records: int = Field(default=2_000, ge=1, le=100_000)
     """Of one topic in one write."""
     linger: timedelta = timedelta(seconds=1)
     """How long a write waits for more records: what a reader waits for a row, against the cost of small writes."""
+    breaker: BreakerSettings = BreakerSettings()
 
 
 class ClickHouseSettings(Group):
@@ -43,6 +62,6 @@ class ClickHouseSettings(Group):
 class SinkSettings(Group):
     """What can be set about the sinks."""
 
-    stores: dict[str, StoreSettings] = {"clickhouse": StoreSettings()}
+    stores: dict[StoreName, StoreSettings] = {"clickhouse": StoreSettings()}
     """By name, which is the last part of the consumer group's; several of one kind need different names."""
     clickhouse: ClickHouseSettings = ClickHouseSettings()

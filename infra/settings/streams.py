@@ -1,6 +1,7 @@
 """Settings of the stream workers."""
 
 from datetime import timedelta
+from pathlib import Path
 
 from pydantic import Field
 
@@ -20,7 +21,14 @@ class StreamSettings(Group):
     twice)."""
     max_outlinks: int = Field(default=1_000, ge=0, le=10_000)
     """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""
+    rules: Path | None = None
+    """Per-site extraction rules: a TOML file or a folder of them; read again when changed, refused when bad."""
+    markdown: bool = True
+    """Whether documents hold their main text as Markdown too."""
+    recent_texts: int = Field(default=50_000, ge=0, le=10_000_000)
+    """Texts that each worker remembers to mark copies (about a kilobyte each, twice); 0 marks none."""
     costly_pages_timeout: timedelta = Field(default=timedelta(seconds=10), gt=timedelta(0))
-    """What one large page may take in the process for such pages before it is killed and read by patterns alone."""
+    """What one page that is large, or that rules or custom cleaners read, may take in a process of its own before
+    that is killed and the page read by patterns alone."""
     costly_pages_memory_mib: int = Field(default=1_024, ge=256)
     """What that process may address."""

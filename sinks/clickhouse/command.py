@@ -14,6 +14,8 @@ import typer
 from infra.errors import UserError
 from infra.settings import Settings, load
 from infra.terminal import printable
+from sinks.dsn import shown
+from sinks.judging import Verdict, open_failure
 
 _ROWS_FOR_PEOPLE = "JSONCompactStringsEachRowWithNames"
 _FOR_PROGRAMS = "TabSeparatedWithNames"
@@ -74,10 +76,9 @@ def ask(settings: Settings, text: str, shape: str) -> bytes:
         raise
     except Exception as error:
         if errors.code_of(error) in errors.REFUSED:
-            raise errors.opening_failure(error, connection.without_secrets(url or "")) from None
+            raise open_failure(Verdict.REFUSED, error, url or "") from None
         if url and errors.code_of(error) is None:
-            where = connection.without_secrets(url)
-            raise UserError(f"ClickHouse at {where} cannot be asked: {errors.one_line(error)}") from None
+            raise UserError(f"ClickHouse at {shown(url)} cannot be asked: {errors.one_line(error)}") from None
         raise RuntimeError(errors.one_line(error)) from None
 
 

@@ -11,8 +11,6 @@ import clickhouse_connect
 
 from infra.settings import Settings
 
-EMBEDDED = "the embedded engine"
-
 INSERT_SETTINGS = {
     "insert_deduplicate": "1",
     # A profile that inserts asynchronously would answer before the rows are there, and ignore our token.
@@ -37,13 +35,6 @@ def server(settings: Settings, dsn: str) -> str | None:
     if scheme == "clickhouse" and not rest.strip("/"):
         return settings.clickhouse_url
     return dsn
-
-
-def without_secrets(url: str) -> str:
-    """The URL as it may be shown: no user, no password, no query."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return urlunsplit((parts.scheme, f"{host}:{parts.port}" if parts.port else host, parts.path, "", ""))
 
 
 def connect_server(url: str, settings: dict[str, Any] | None = None, timeout: timedelta = _TIMEOUT) -> Any:

@@ -9,7 +9,7 @@ import re
 
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
-from infra.errors import Failure, NeverValid, RetryLater, UserError
+from sinks.judging import Verdict
 
 # ClickHouse, src/Common/ErrorCodes.cpp.
 DATA_ERRORS = frozenset(
@@ -61,23 +61,13 @@ def one_line(error: Exception) -> str:
     return text[:500]
 
 
-def failure(error: Exception) -> Failure:
-    """What follows for the records of a write that raised ``error``.
+def judge(error: Exception) -> Verdict:
+    """What ``error`` says of the rows of a write.
 
     62 with "Empty query" is a connection that was cut before the statement arrived (clickhouse-connect#731); 252, 241,
     159 and 243 are too many parts, no memory, no time and no disk. All of them pass, so all wait.
     """
-    if isinstance(error, Failure):
-        return error
-    if isinstance(error, ClickHouseError) and code_of(error) in DATA_ERRORS:
-        return NeverValid("refused_by_store", one_line(error))
-    return RetryLater(f"ClickHouse did not take the rows: {one_line(error)}")
-
-
-def opening_failure(error: Exception, where: str) -> Exception:
-    """What follows when the store at ``where`` (without secrets) could not be opened."""
-    if isinstance(error, (Failure, UserError)):
-        return error
-    if code_of(error) in REFUSED:
-        return UserError(f"ClickHouse at {where} refuses the user or the password of CLICKHOUSE_URL")
-    return RetryLater(f"ClickHouse at {where} cannot be opened: {one_line(error)}")
+    code = code_of(error)
+    if isinstance(error, ClickHouseError) and code in DATA_ERRORS:
+        return Verdict.ROW
+    return Verdict.REFUSED if code in REFUSED else Verdict.TROUBLE

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 
-from sinks.clickhouse.rows import TABLES
+from sinks.tables import TABLES
 
 Execute = Callable[[str], object]
 

@@ -1,19 +1,29 @@
 """The sinks that the contract is held against: how each is made, made to fail once, and read."""
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from abc import ABC
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+from uuid import uuid4
 
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
 from infra.settings.sinks import ClickHouseSettings
 from schemas.records import Document
+from sinks.blocking import BlockingSink
 from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.memory.sink import MemorySink
+from sinks.postgres.sink import PostgresSink
+from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
+from sinks.sqlite.sink import SQLiteSink
+from sinks.tables import TABLES, Table
+from tests.stores.servers import Servers
 
 
 class Subject(Protocol):
@@ -27,10 +37,13 @@ class Subject(Protocol):
 
     def texts(self) -> list[str]: ...
 
+    def stored(self, text: str) -> str:
+        """What a text is in the store, where it cannot be all that it was."""
+        ...
+
 
 class MemorySubject:
-    def __init__(self, tmp_path: Path) -> None:
-        del tmp_path
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
         self.memory = MemorySink(Settings(), "memory:")
         self.sink: Sink = self.memory
 
@@ -44,26 +57,37 @@ class MemorySubject:
         documents = self.memory.rows[TopicName.DOCUMENTS].values()
         return [each.text for each in documents if isinstance(each, Document)]
 
+    def stored(self, text: str) -> str:
+        return text
 
-class ClickHouseSubject:
-    def __init__(self, tmp_path: Path) -> None:
-        self.directory = tmp_path / "clickhouse"
-        self.clickhouse = ClickHouseSink(Settings(data_dir=tmp_path), "clickhouse:")
-        self.sink: Sink = self.clickhouse
+
+class BlockingSubject(ABC):
+    """Of a sink whose client blocks."""
+
+    sink: Sink
+    blocking: BlockingSink
 
     def fail_once(self, error: Exception) -> None:
-        client = self.clickhouse._client
-        original = client.insert_arrow
+        original = self.blocking.insert
 
-        def failing(*args: object, **kwargs: object) -> object:
-            client.insert_arrow = original
+        def failing(table: Table, blocks: Sequence[Block]) -> None:
+            self.blocking.insert = original  # type: ignore[method-assign]
             raise error
 
-        client.insert_arrow = failing
+        self.blocking.insert = failing  # type: ignore[method-assign]
+
+    def stored(self, text: str) -> str:
+        return text
+
+
+class ClickHouseSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.directory = tmp_path / "clickhouse"
+        self.blocking = ClickHouseSink(Settings(data_dir=tmp_path), "clickhouse:")
+        self.sink = self.blocking
 
     def rows(self, topic: TopicName) -> int:
-        table = {TopicName.EVENTS: "decisions"}.get(topic, topic.value)
-        return int(self.ask(f"SELECT count() FROM {table}"))
+        return int(self.ask(f"SELECT count() FROM {TABLES[topic].name}"))
 
     def texts(self) -> list[str]:
         found = self.ask("SELECT hex(text) FROM documents")
@@ -76,29 +100,86 @@ class ClickHouseSubject:
 class WireSubject(ClickHouseSubject):
     """The code for a server, over HTTP, against the embedded engine behind its door."""
 
-    def __init__(self, tmp_path: Path) -> None:
-        super().__init__(tmp_path)
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        super().__init__(tmp_path, servers)
         settings = Settings(data_dir=tmp_path, sinks=SinkSettings(clickhouse=ClickHouseSettings(http_writable=True)))
         self.facade = Facade(self.directory, settings)
         self.sink = self
 
-    async def open(self) -> None:
+    async def open(self) -> Mapping[str, int]:
         if not hasattr(self, "url"):
             self.engine = connect_embedded(self.directory)
             self.url = await self.facade.start()
-            self.clickhouse = ClickHouseSink(Settings(), f"{self.url}/crawls")
-        await self.clickhouse.open()
+            self.blocking = ClickHouseSink(Settings(), f"{self.url}/crawls")
+        return await self.blocking.open()
 
     async def close(self) -> None:
-        await self.clickhouse.close()
+        await self.blocking.close()
         await self.facade.stop()
         self.engine.close()
 
     async def write(self, topic: TopicName, blocks: Sequence[Block]) -> None:
-        await self.clickhouse.write(topic, blocks)
-
-    def counts(self) -> Mapping[str, int]:
-        return self.clickhouse.counts()
+        await self.blocking.write(topic, blocks)
 
     def ask(self, sql: str) -> bytes:
         return run(self.directory, Query(sql, database="crawls"))
+
+
+class SQLiteSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.blocking = SQLiteSink(Settings(data_dir=tmp_path), "sqlite:")
+        self.sink = self.blocking
+        self.path = tmp_path / "rows.sqlite"
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self.path)) as connection:
+            return connection.execute(sql).fetchall()
+
+    def rows(self, topic: TopicName) -> int:
+        return int(self.ask(f"SELECT count(*) FROM {TABLES[topic].name}")[0][0])
+
+    def texts(self) -> list[str]:
+        return [text for (text,) in self.ask("SELECT text FROM documents")]
+
+
+class PostgresSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.server = servers.postgres
+        self.database = self.server.new_database()
+        self.blocking = PostgresSink(Settings(), self.server.dsn(self.database))
+        self.sink = self.blocking
+
+    def rows(self, topic: TopicName) -> int:
+        return int(str(self.server.ask(self.database, f"SELECT count(*) FROM {TABLES[topic].name}")[0][0]))
+
+    def texts(self) -> list[str]:
+        return [str(text) for (text,) in self.server.ask(self.database, "SELECT text FROM documents")]
+
+    def stored(self, text: str) -> str:
+        return text.replace("\0", "\ufffd")
+
+
+class RedisSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.server = servers.redis
+        self.prefix = f"test-{uuid4().hex}:"
+        self.blocking = RedisSink(Settings(), self.server.dsn(self.prefix))
+        self.sink = self.blocking
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.server.keys(f"{self.prefix}{TABLES[topic].name}:*"))
+
+    def texts(self) -> list[str]:
+        client = self.server.client()
+        return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
+
+
+SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
+    "memory": MemorySubject,
+    "clickhouse": ClickHouseSubject,
+    "wire": WireSubject,
+    "sqlite": SQLiteSubject,
+    "postgres": PostgresSubject,
+    "redis": RedisSubject,
+}
+"""Every kind of sink; the same contract holds for each."""

@@ -1,7 +1,7 @@
 """The Avro contracts: judged by avro, kept by the models, the same bytes from both libraries."""
 
 import types
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any, Union, get_args, get_origin
 import avro.io
 import avro.schema
 import pytest
-from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,32 +18,14 @@ from schemas import records
 from schemas.outcomes import CONSEQUENCES, Outcome
 from schemas.records import Record
 from schemas.wire import CONTRACTS, MARKER, Undecodable, decode, encode
+from tests.contracts.record_examples import MODELS, example
 
 AVRO = Path(records.__file__).parent / "avro"
-MODELS = sorted(CONTRACTS, key=lambda model: model.__name__)
-NOW = datetime(2026, 1, 2, 3, 4, 5, 678_901, tzinfo=UTC)
 
 
 def contract(model: type[Record]) -> Any:
     """The contract as avro reads it: strictly."""
     return avro.schema.parse((AVRO / f"{CONTRACTS[model]}.avsc").read_text())
-
-
-def example(model: type[Record]) -> Record:
-    """A record with a value in every field."""
-    return model.model_validate({name: _value(field.annotation) for name, field in model.model_fields.items()})
-
-
-def _value(kind: Any) -> Any:
-    if get_origin(kind) in (Union, types.UnionType):
-        return _value(next(each for each in get_args(kind) if each is not type(None)))
-    if get_origin(kind) is list:
-        return [_value(get_args(kind)[0])]
-    if get_origin(kind) is dict:
-        return {"name": _value(get_args(kind)[1])}
-    if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return next(iter(kind))
-    return {str: "text", int: 7, float: 1.5, bool: True, bytes: b"\x00\xff", datetime: NOW}[kind]
 
 
 AVRO_TYPES = {str: "string", bytes: "bytes", bool: "boolean", float: "double", datetime: "long"}
@@ -93,18 +74,6 @@ def test_what_we_write_avro_reads(model: type[Record]) -> None:
 def test_records_survive_the_wire(model: type[Record]) -> None:
     """Decoding what was encoded gives the same record."""
     assert decode(model, encode(example(model))) == example(model)
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_every_released_version_stays_readable(model: type[Record]) -> None:
-    """The newest contract reads every released version, and every released version reads the newest."""
-    newest = contract(model)
-    for path in sorted((AVRO / "released").glob(f"{CONTRACTS[model]}.*.avsc")):
-        old = avro.schema.parse(path.read_text())
-        for reader, writer in ((newest, old), (old, newest)):
-            checker: Any = ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]  # avro has no annotation
-            verdict = checker.get_compatibility(reader, writer)
-            assert verdict.compatibility is SchemaCompatibilityType.compatible, (path.name, verdict.messages)
 
 
 @given(st.binary(max_size=200), st.sampled_from(MODELS))

@@ -1,9 +1,9 @@
 """What every sink promises, whatever it writes to: one suite, each kind of store."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,17 +11,17 @@ import pytest
 from infra.errors import NeverValid, RetryLater
 from infra.kafka.topics import TopicName
 from sinks.sink import Sink
-from tests.contracts.sink_subjects import ClickHouseSubject, MemorySubject, Subject, WireSubject
-from tests.unit.sinks.sink_samples import block, block_of, document
+from tests.contracts.sink_subjects import SUBJECTS, Subject
+from tests.stores.servers import Servers
+from tests.unit.sinks.sink_samples import NOON, block, block_of, document
 
 TOPICS = [TopicName.DOCUMENTS, TopicName.FETCHES, TopicName.EVENTS]
 
 
-@pytest.fixture(params=[MemorySubject, ClickHouseSubject, WireSubject], ids=["memory", "clickhouse", "wire"])
-def subject(request: pytest.FixtureRequest, tmp_path: Path) -> Subject:
+@pytest.fixture(params=SUBJECTS)
+def subject(request: pytest.FixtureRequest, tmp_path: Path, servers: Servers) -> Subject:
     """Each kind of sink, on an empty store."""
-    made: Subject = request.param(tmp_path)
-    return made
+    return SUBJECTS[request.param](tmp_path, servers)
 
 
 @asynccontextmanager
@@ -55,7 +55,6 @@ def test_what_was_written_is_there(subject: Subject, topic: TopicName) -> None:
         async with opened(subject) as sink:
             await sink.write(topic, [block(topic, range(10))])
             assert [subject.rows(each) for each in TOPICS] == [10 if each is topic else 0 for each in TOPICS]
-            assert 10 in sink.counts().values()
 
     asyncio.run(scenario())
 
@@ -84,6 +83,32 @@ def test_the_same_record_at_another_place_makes_no_second_row(subject: Subject, 
             moved = tuple(entry._replace(offset=entry.offset + 100) for entry in first.entries)
             await sink.write(topic, [first._replace(entries=moved), first._replace(partition=1)])
             assert subject.rows(topic) == 10
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0, 1)])
+def test_of_two_versions_of_a_row_the_newer_stays(subject: Subject, order: Sequence[int]) -> None:
+    """A page that was cleaned again replaces its row, and a replay of the older record does not bring it back."""
+    versions = [document(0, text=f"version {each}", cleaned_at=NOON + timedelta(hours=each)) for each in range(3)]
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            for place, number in enumerate(order):
+                await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, versions[number], first=place)])
+            assert subject.texts() == ["version 2"]
+
+    asyncio.run(scenario())
+
+
+def test_of_two_versions_in_one_write_the_newer_stays(subject: Subject) -> None:
+    """The same, where both come in one block."""
+    versions = [document(0, text=f"version {each}", cleaned_at=NOON + timedelta(hours=each)) for each in (1, 2, 0)]
+
+    async def scenario() -> None:
+        async with opened(subject) as sink:
+            await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *versions)])
+            assert subject.texts() == ["version 2"]
 
     asyncio.run(scenario())
 
@@ -163,7 +188,7 @@ def test_text_comes_back_as_it_was(subject: Subject) -> None:
         async with opened(subject) as sink:
             records = [document(number, text=text) for number, text in enumerate(texts)]
             await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *records)])
-            assert sorted(subject.texts()) == sorted(texts)
+            assert sorted(subject.texts()) == sorted(map(subject.stored, texts))
 
     asyncio.run(scenario())
 

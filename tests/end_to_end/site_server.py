@@ -5,7 +5,7 @@ import mimetypes
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -19,6 +19,7 @@ class Answer(NamedTuple):
     status: int
     content_type: str
     body: bytes
+    headers: Mapping[str, str] = {}
 
 
 class Visit(NamedTuple):
@@ -69,7 +70,11 @@ class Site:
         host = request.host.partition(":")[0]
         answer = self._respond(host, request.path)
         self.log.append(Visit(time.monotonic(), host, request.path, answer.status))
-        return web.Response(status=answer.status, body=answer.body, content_type=answer.content_type, charset=None)
+        return web.Response(
+            status=answer.status,
+            body=answer.body,
+            headers={"Content-Type": answer.content_type, **answer.headers},
+        )
 
     def gaps_s(self) -> dict[str, float]:
         """The shortest time between two requests to each host."""

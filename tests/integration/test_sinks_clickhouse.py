@@ -15,6 +15,7 @@ from infra.errors import RetryLater, UserError
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
 from infra.settings.sinks import ClickHouseSettings
+from schemas.records import Document
 from sinks.clickhouse import endpoint
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.sink import ClickHouseSink
@@ -204,7 +205,7 @@ def test_a_refused_user_is_told_at_once(tmp_path: Path) -> None:
             await sink.close()
             await runner.cleanup()
 
-    with pytest.raises(UserError, match="refuses the user or the password") as caught:
+    with pytest.raises(UserError, match="refuses the user, the password") as caught:
         asyncio.run(scenario())
     assert "s3cret" not in str(caught.value)
 
@@ -214,3 +215,38 @@ def test_a_literal_is_read_back_as_it_was(tmp_path: Path) -> None:
     text = "a'b\\c\\'d;--\n"
     found = run(tmp_path / "clickhouse", Query(f"SELECT hex({literal(text)})"))
     assert bytes.fromhex(found.decode()) == text.encode()
+
+
+def test_copies_of_a_crawl_are_known_afterwards(tmp_path: Path) -> None:
+    """Equal texts and near ones, each with the page that had it first, whichever worker cleaned them."""
+    near = 0x0123456789ABCDEF
+
+    def page(number: int, simhash: int, text: int, **changes: object) -> Document:
+        about = {"words": 100, "simhash": simhash, "content_hash": bytes([text]) * 16}
+        return document(number).model_copy(update=about | changes)
+
+    documents = [
+        page(0, near, 1),
+        page(1, near, 1),
+        page(2, near ^ 0b111, 2),
+        page(3, near ^ 0b111, 2),
+        page(4, -5, 3),
+        page(5, near ^ 0xFFFF, 4),
+        page(6, near, 1, words=5),
+        page(7, near, 1, crawl="other"),
+    ]
+
+    async def write() -> None:
+        sink = ClickHouseSink(Settings(data_dir=tmp_path), "clickhouse:")
+        await sink.open()
+        await sink.write(TopicName.DOCUMENTS, [block_of(TopicName.DOCUMENTS, *documents)])
+        await sink.close()
+
+    asyncio.run(write())
+    query = "SELECT url, duplicate_of, bits FROM duplicates(crawl = 'test') ORDER BY url"
+    answer = odradek_sql(tmp_path, query, "--format", "JSONCompactEachRow")
+    assert [json.loads(line) for line in answer.stdout.splitlines()] == [
+        ["http://h0.test/3", "http://h2.test/2", 0],
+        ["http://h1.test/1", "http://h0.test/0", 0],
+        ["http://h2.test/2", "http://h0.test/0", 3],
+    ], answer.stderr

@@ -41,6 +41,8 @@ class Output:
     links: dict[str, Links] = field(default_factory=dict)
     """URL to the record that told it first."""
     letters: list[DeadLetter] = field(default_factory=list)
+    copies: dict[str, str] = field(default_factory=dict)
+    """URL of a document to what it is a copy of."""
     traces: set[bytes] = field(default_factory=set)
 
 
@@ -117,6 +119,8 @@ class Pipeline:
             document = decode(Document, value)
             if document.host != self.host:
                 return
+            if document.duplicate_of is not None:
+                self.output.copies[document.url] = document.duplicate_of
             self.output.documents[document.url] = self.output.documents.get(document.url, 0) + 1
         else:
             links = decode(Links, value)
@@ -211,6 +215,16 @@ def test_a_kill_of_the_process_for_costly_pages_loses_no_page(pipeline: Pipeline
     assert set(output.documents.values()) == {1}
     process.send_signal(signal.SIGTERM)
     assert process.wait(35) == 0
+
+
+def test_a_copy_names_the_page_that_had_its_text_first(pipeline: Pipeline) -> None:
+    """Also when both come in one batch; the first is a copy of nothing, also when it comes again."""
+    body = b"<p>%s</p>" % (b"A sentence of many words stands here. " * 9)
+    pipeline.send(pipeline.page(1, body), pipeline.page(2, b"<title>other</title>" + body), pipeline.page(1, body))
+    pipeline.start()
+    output = pipeline.wait(lambda out: sum(out.documents.values()) == 3)
+    [(copy, first)] = output.copies.items()
+    assert {copy, first} == {f"http://{pipeline.host}/1", f"http://{pipeline.host}/2"}
 
 
 def _all_came(pipeline: Pipeline) -> Output:

@@ -3,16 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from infra.telemetry.event import Event, Level
 
-_ROWS = Counter("odradek_sink_rows_total", "Rows written; repeats count again.", ["table"])
-_BYTES = Counter("odradek_sink_bytes_total", "Bytes of rows written, before the store compresses them.", ["table"])
+_ROWS = Counter("odradek_sink_rows_total", "Rows written; repeats count again.", ["store", "table"])
+_BYTES = Counter("odradek_sink_bytes_total", "Bytes of the records written, as Kafka has them.", ["store", "table"])
+_LEFT_ALONE = Gauge("odradek_sink_left_alone", "1 while a store that failed is left alone, else 0.", ["store"])
 _WRITE = Histogram(
     "odradek_sink_write_seconds",
     "Time of one write.",
-    ["table"],
+    ["store", "table"],
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
 
@@ -37,6 +38,16 @@ class StoreUnreachable(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StoreNotDurable(Event):
+    """What a store takes would not survive its crash."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "store forgets what it takes when it crashes"
+    where: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaMigrated(Event):
     """A store's schema was brought up to date."""
 
@@ -58,12 +69,38 @@ class RowsWritten(Event):
 
     level: ClassVar[Level | None] = "debug"
     name: ClassVar[str] = "rows written"
+    store: str
     table: str
     rows: int
     size_bytes: int
     took_s: float
 
     def measure(self) -> None:
-        _ROWS.labels(self.table).inc(self.rows)
-        _BYTES.labels(self.table).inc(self.size_bytes)
-        _WRITE.labels(self.table).observe(self.took_s)
+        _ROWS.labels(self.store, self.table).inc(self.rows)
+        _BYTES.labels(self.store, self.table).inc(self.size_bytes)
+        _WRITE.labels(self.store, self.table).observe(self.took_s)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLeftAlone(Event):
+    """Write after write failed: no more are tried for a while."""
+
+    level: ClassVar[Level | None] = "warning"
+    name: ClassVar[str] = "store left alone"
+    store: str
+    wait_s: float
+    error: str
+
+    def measure(self) -> None:
+        _LEFT_ALONE.labels(self.store).set(1)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreIsBack(Event):
+    """A store that was left alone takes rows again."""
+
+    name: ClassVar[str] = "store is back"
+    store: str
+
+    def measure(self) -> None:
+        _LEFT_ALONE.labels(self.store).set(0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from infra.telemetry.event import Event, Level
 
@@ -14,6 +14,9 @@ _FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do 
 _SITEMAPS = Counter("odradek_sitemaps_total", "Sitemaps and feeds that were read.")
 _NAMED = Counter("odradek_sitemap_urls_total", "URLs that sitemaps and feeds name.", ["fate"])
 _SITEMAP_FLAGS = Counter("odradek_sitemap_flags_total", "What was wrong with a sitemap or feed.", ["flag"])
+_COPIES = Counter("odradek_document_copies_total", "Documents whose text this worker had seen.", ["kind"])
+_RULES = Gauge("odradek_rules", "Per-site rules in force.")
+_REFUSED = Counter("odradek_rules_refused_total", "Changed rules that were wrong; the old ones stay in force.")
 _TEXT = Histogram(
     "odradek_document_text_characters", "Length of the main text.", buckets=(0, 100, 1_000, 5_000, 20_000, 100_000)
 )
@@ -46,9 +49,13 @@ class PageCleaned(Event):
     out_of_scope: int
     over_limit: int
     flags: tuple[str, ...]
+    copy: str | None = None
+    """``exact`` or ``near``, of an earlier page of the crawl."""
 
     def measure(self) -> None:
         _PAGES.inc()
+        if self.copy is not None:
+            _COPIES.labels(self.copy).inc()
         _TEXT.observe(self.characters)
         _LINKS.labels("told").inc(self.told)
         _LINKS.labels("told_before").inc(self.told_before)
@@ -76,3 +83,30 @@ class SitemapRead(Event):
         _NAMED.labels("out_of_scope").inc(self.out_of_scope)
         for flag in self.flags:
             _SITEMAP_FLAGS.labels(flag).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInForce(Event):
+    """Per-site rules were read, at the start or because they changed."""
+
+    name: ClassVar[str] = "rules in force"
+    path: str
+    version: str
+    rules: int
+
+    def measure(self) -> None:
+        _RULES.set(self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class RulesRefused(Event):
+    """Changed rules are wrong; those of ``version`` stay in force."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "rules refused"
+    path: str
+    version: str
+    error: str
+
+    def measure(self) -> None:
+        _REFUSED.inc()

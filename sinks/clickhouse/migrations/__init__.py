@@ -1,15 +1,15 @@
-"""Numbered, repeatable changes of the schema, applied in order when a writer opens the store.
+"""The schema in ClickHouse, described column by column; :mod:`sinks.migrations` says how the files are applied.
 
-Each ``NNN_name.sql`` is applied once; the table ``migrations`` remembers. Every statement can be repeated
-(``IF NOT EXISTS``), because two writers may start together and a kill may come between a statement and the note of it.
-A file that was released is never changed: a further change is a further file.
+Two writers may start together: every statement can be repeated (``IF NOT EXISTS``), and the table of what was applied
+folds repeats as the others do.
 """
 
 from collections.abc import Callable
-from importlib.resources import files
-from typing import NamedTuple
+
+from sinks import migrations
 
 Execute = Callable[[str], object]
+"""Runs one statement and returns its first column."""
 
 _LEDGER = """
 CREATE TABLE IF NOT EXISTS migrations
@@ -23,39 +23,8 @@ COMMENT 'Which changes of the schema were applied.'
 """
 
 
-class Migration(NamedTuple):
-    """One file."""
-
-    number: int
-    name: str
-    statements: tuple[str, ...]
-
-
-def migrations() -> list[Migration]:
-    """Every migration, in order."""
-    found = sorted(entry.name for entry in files(__name__).iterdir() if entry.name.endswith(".sql"))
-    return [parse(name, files(__name__).joinpath(name).read_text()) for name in found]
-
-
-def parse(name: str, text: str) -> Migration:
-    """The statements of one file: each ends with a semicolon at the end of a line; lines of ``--`` are for people."""
-    lines = [line for line in text.splitlines() if not line.startswith("--")]
-    statements = ("\n".join(lines) + "\n").split(";\n")
-    return Migration(int(name[:3]), name[4:-4], tuple(each.strip() for each in statements if each.strip()))
-
-
 def apply(execute: Execute) -> list[str]:
-    """Apply what is missing; returns the names. ``execute`` runs one statement and returns its first column."""
+    """Apply what is missing; returns the names."""
     execute(_LEDGER)
-    done = _applied(execute)
-    fresh = [each for each in migrations() if each.number not in done]
-    for migration in fresh:
-        for statement in migration.statements:
-            execute(statement)
-        execute(f"INSERT INTO migrations (number, name) VALUES ({migration.number}, '{migration.name}')")  # noqa: S608  # both parts are names of our own files
-    return [migration.name for migration in fresh]
-
-
-def _applied(execute: Execute) -> set[int]:
     listed = execute("SELECT arrayStringConcat(arrayMap(toString, groupUniqArray(number)), ',') FROM migrations")
-    return {int(number) for number in str(listed).split(",") if number.isdigit()}
+    return migrations.apply(__name__, execute, {int(each) for each in str(listed).split(",") if each.isdigit()})

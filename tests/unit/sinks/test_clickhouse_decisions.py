@@ -5,14 +5,17 @@ from datetime import UTC, datetime
 import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError, OperationalError
 
-from infra.errors import NeverValid, RetryLater, UserError
+from infra.errors import NeverValid
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from schemas.records import Cut
 from sinks.clickhouse import connection, errors, statements
-from sinks.clickhouse.migrations import apply, migrations, parse
-from sinks.clickhouse.rows import TABLES, arrow_table
+from sinks.clickhouse import migrations as clickhouse_migrations
+from sinks.clickhouse.rows import arrow_table
 from sinks.clickhouse.sink import token
+from sinks.judging import Verdict
+from sinks.migrations import migrations
+from sinks.tables import TABLES
 from tests.unit.sinks.sink_samples import MAKERS, block, block_of, document
 
 
@@ -58,32 +61,27 @@ def test_what_fits_no_column_is_never_valid(changes: dict[str, object], column: 
 def test_trouble_of_the_store_waits(code: int | None) -> None:
     """Too many parts, no memory, no time, no disk, a missing table: the rows are good, so they wait."""
     error = DatabaseError("Code: x", code=code)
-    assert isinstance(errors.failure(error), RetryLater)
-    assert isinstance(errors.failure(OperationalError("connection reset")), RetryLater)
-    assert isinstance(errors.failure(OSError(28, "No space left on device")), RetryLater)
+    assert errors.judge(error) is Verdict.TROUBLE
+    assert errors.judge(OperationalError("connection reset")) is Verdict.TROUBLE
+    assert errors.judge(OSError(28, "No space left on device")) is Verdict.TROUBLE
 
 
 def test_an_empty_query_is_a_cut_connection() -> None:
     """Error 62 with "Empty query" says that the statement never arrived (clickhouse-connect#731)."""
     cut = DatabaseError("Code: 62. DB::Exception: Empty query. (SYNTAX_ERROR)", code=62)
-    assert isinstance(errors.failure(cut), RetryLater)
+    assert errors.judge(cut) is Verdict.TROUBLE
 
 
 @pytest.mark.parametrize("code", sorted(errors.DATA_ERRORS))
 def test_errors_of_the_data_are_never_valid(code: int) -> None:
     """A closed set of codes speaks against a row."""
-    found = errors.failure(DatabaseError("bad", code=code))
-    assert isinstance(found, NeverValid)
-    assert found.reason == "refused_by_store"
+    assert errors.judge(DatabaseError("bad", code=code)) is Verdict.ROW
 
 
-def test_a_refused_password_is_told_without_it() -> None:
-    """The user mends the URL; the message does not repeat the secret."""
-    where = connection.without_secrets("https://me:s3cret@ch.test:8443/db?password=s3cret")
-    assert where == "https://ch.test:8443/db"
-    found = errors.opening_failure(DatabaseError("Authentication failed", code=516), where)
-    assert isinstance(found, UserError)
-    assert "s3cret" not in str(found)
+@pytest.mark.parametrize("code", sorted(errors.REFUSED))
+def test_a_refused_user_is_nothing_to_wait_for(code: int) -> None:
+    """Who sets the DSN has to mend it."""
+    assert errors.judge(DatabaseError("Authentication failed", code=code)) is Verdict.REFUSED
 
 
 def test_which_store_a_dsn_means() -> None:
@@ -168,7 +166,7 @@ def test_names_of_settings_cannot_carry_sql() -> None:
 
 def test_migrations_are_numbered_without_gaps() -> None:
     """The files are 001, 002, ... and each statement can be repeated."""
-    found = migrations()
+    found = migrations(clickhouse_migrations.__name__)
     assert [each.number for each in found] == list(range(1, len(found) + 1))
     assert all("IF NOT EXISTS" in statement for each in found for statement in each.statements)
 
@@ -181,11 +179,6 @@ def test_only_missing_migrations_are_applied() -> None:
         ran.append(statement)
         return "1,2" if statement.startswith("SELECT") else ""
 
-    assert apply(execute) == [each.name for each in migrations() if each.number > 2]
+    found = migrations(clickhouse_migrations.__name__)
+    assert clickhouse_migrations.apply(execute) == [each.name for each in found if each.number > 2]
     assert not any("TABLE IF NOT EXISTS documents" in statement for statement in ran)
-
-
-def test_a_file_may_hold_several_statements() -> None:
-    """Statements end with a semicolon at the end of a line; one inside a string is part of it."""
-    parsed = parse("007_a_name.sql", "-- why; because\nSELECT ';x';\n\nSELECT 2;\n")
-    assert parsed == (7, "a_name", ("SELECT ';x'", "SELECT 2"))

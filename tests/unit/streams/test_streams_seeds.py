@@ -65,7 +65,7 @@ def test_json_and_avro_name_the_crawl() -> None:
         (b'"\\ud800"', "url_malformed"),
         (b"\xc3\x01" + b"0" * 20, "bad_avro"),
         (encode(Seed(url="http://h.test/"))[:-3], "bad_avro"),
-        (b"\x00\x00\x00\x00\x01abc", "url_malformed"),
+        (b"\x00\x00\x00\x00\x01abc", "bad_avro"),
     ],
 )
 def test_what_is_no_seed_says_why(value: bytes | None, reason: str) -> None:

@@ -1,0 +1,1 @@
+"""The schema in PostgreSQL; :mod:`sinks.migrations` says how the files are applied."""
