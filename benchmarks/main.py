@@ -26,7 +26,7 @@ from infra.cli.watch import Outcome, watch
 from infra.devstack.local import local_stack
 from infra.kafka.admin import Topics
 from infra.kafka.heartbeats import Heartbeats
-from infra.run import stage_names
+from infra.run import wanted_stages
 from infra.settings import load
 from schemas.records import Crawl
 
@@ -57,7 +57,7 @@ def run(shape: Shape, port: int, directory: Path) -> dict[str, object]:
         Topics(stages.settings).create()
         define(stages.settings, crawl)
         started_s = time.monotonic()
-        stages.start(stage_names())
+        stages.start(wanted_stages(settings))
         send_seeds(stages.settings, seeds, crawl.name)
         outcome = watch(stages.settings, crawl.name, started_s, stages.check)
         cpu = {stage: cpu_s(pid) for stage, pid in stages.pids().items()}

@@ -20,6 +20,9 @@ The life of one request, which is a record of ``urls``::
          │
     work              the page is delivered, then the fetch; when the broker has both, the offset may move
 
+Pages that need a browser go another way (:mod:`fetchers.rendering`): by rule at once, otherwise when a fetcher, told to
+look, finds that one shows nothing (``needs_browser``).
+
 Nothing is kept: a worker that dies leaves its offsets uncommitted, and the new owner of its partitions fetches again.
 So a page can be fetched twice, never be lost; both attempts name the same lease. Which URL may be fetched when is the
 frontier's decision alone; this room only guards against what a handover could break.

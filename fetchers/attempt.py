@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from fetchers.dialler import Dial
+from fetchers.media import Keeping
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch, Kind, Page, Request
 
@@ -33,6 +34,10 @@ class Attempt:
     body: bytes = b""
     body_bytes: int = 0
     cut: Cut | None = None
+    keeping: Keeping | None = None
+    """What becomes of the body, once its type is known."""
+    rendered: bool = False
+    """Whether the body is what a browser made of what came."""
     content_type: str | None = None
     redirect_to: str | None = None
     retry_after: str | None = None
@@ -83,6 +88,7 @@ class Attempt:
                 head=self.head,
                 body=self.body,
                 cut=self.cut,
+                rendered=self.rendered,
                 kind=request.kind,
             )
         return page, self._fetch(request, worker, fetch_id)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Literal
 
 from fetchers.answers import LEAVE_UNREAD, Answer
 from fetchers.attempt import Attempt
@@ -12,15 +13,18 @@ from fetchers.dialler import Dial
 from fetchers.headers import RequestHeaders
 from fetchers.heads import Head
 from fetchers.location import redirect_target
-from fetchers.media import StoragePolicy, essence, looks_like_text
+from fetchers.media import RENDERED_TYPES, Keeping, MediaPolicy, essence, sniff
+from fetchers.rendering.detection import SCANNED_BYTES, needs_browser
 from fetchers.targets import TargetPolicy
 from fetchers.verdicts import describe, of_exception, of_status
 from infra.settings import Settings
-from schemas.codings import declared
+from schemas.codings import declared, undo
 from schemas.orders import Orders
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Kind, Request
 from schemas.url import InvalidUrl, split
+
+HEAD_ONLY = Keeping("head", 0)
 
 _DRAINED_BYTES = 64 * 1024
 """What is read only to keep the connection is not worth more than a new connection costs."""
@@ -31,18 +35,29 @@ MAX_SITEMAP_BYTES = 50 * 2**20
 class Fetcher:
     """Fetches within the limits of the settings. Holds no state of its own between requests."""
 
-    def __init__(self, settings: Settings, connections: Connections, orders: Callable[[], Orders] = Orders) -> None:
-        """``orders`` gives those in force now: what was released before an order came is not fetched against it."""
+    def __init__(
+        self,
+        settings: Settings,
+        connections: Connections,
+        orders: Callable[[], Orders] = Orders,
+        *,
+        detect: bool = False,
+    ) -> None:
+        """``orders`` gives those in force now: what was released before an order came is not fetched against it.
+
+        With ``detect``, pages that show nothing without their scripts are told from others, and given up.
+        """
         wanted = settings.fetchers
         self._connections = connections
         self._orders = orders
         self._targets = TargetPolicy(wanted.blocked_names, wanted.blocked_ports)
-        self._storage = StoragePolicy(wanted.media_types)
-        self._headers = RequestHeaders(settings)
+        self._detect = detect
+        self.headers = RequestHeaders(settings)
         self._total_s = wanted.total_timeout.total_seconds()
         self._head_s = min(wanted.head_timeout.total_seconds(), self._total_s)
         self._rate = wanted.min_rate_bytes_s, wanted.rate_grace.total_seconds()
         self._max_body_bytes = wanted.max_body_kib * 1024
+        self._media = MediaPolicy(wanted.media, wanted.media_types, self._max_body_bytes)
 
     async def fetch(self, request: Request) -> Attempt:
         """Try once. Never raises but when cancelled: whatever happens is the attempt's outcome."""
@@ -58,10 +73,10 @@ class Fetcher:
             return attempt
         dial = Dial()
         url = split(request.url)
-        sent = self._headers.of(url, request)
+        sent = self.headers.of(url, request)
 
         def judge(head: Head) -> int:
-            self._headers.hear(url, request, head)
+            self.headers.hear(url, request, head)
             return self._judge(request, head, attempt, conditional=sent.conditional)
 
         patience = Patience(began_s + self._head_s, began_s + self._total_s, *self._rate)
@@ -99,11 +114,16 @@ class Fetcher:
             # Servers call them anything, the gzipped ones most of all.
             return max(self._max_body_bytes, MAX_SITEMAP_BYTES)
         kind = essence(head.texts(b"content-type"))
-        if kind is None or self._storage.stores(kind):
+        if kind is None:
             return self._max_body_bytes
-        attempt.fail(Outcome.SKIPPED, f"media type {kind}")
-        # A skipped body of unknown length may be a film.
-        return _DRAINED_BYTES if 0 <= head.framing() <= _DRAINED_BYTES else LEAVE_UNREAD
+        length = head.framing()
+        keeping = self._media.of(kind, length if length >= 0 else None)
+        if keeping.what == "store":
+            attempt.keeping = keeping
+            return keeping.max_bytes
+        _keep_no_body(attempt, keeping.what, f"media type {kind}")
+        # What is not wanted and of unknown length may be a film.
+        return _DRAINED_BYTES if 0 <= length <= _DRAINED_BYTES else LEAVE_UNREAD
 
     def _take(self, request: Request, attempt: Attempt, answer: Answer) -> None:
         """Judge what came: what came before a cut is kept; an end by an error with nothing before it is a failure."""
@@ -111,9 +131,12 @@ class Fetcher:
         if answer.head is None:
             error = answer.error or RuntimeError("an exchange without an answer")
             attempt.fail(of_exception(error), describe(error))
-        if attempt.outcome is not Outcome.OK:
+        if attempt.outcome is not Outcome.OK or attempt.keeping is HEAD_ONLY:
             return
         attempt.body, attempt.cut = bytes(answer.body), answer.cut
+        if answer.cut is Cut.LENGTH and attempt.keeping is not None and attempt.keeping.larger != "cut":
+            _keep_no_body(attempt, attempt.keeping.larger, f"more than {attempt.keeping.max_bytes} bytes of its type")
+            return
         if answer.error is not None:
             if answer.cut is None or not attempt.body:
                 attempt.fail(of_exception(answer.error), describe(answer.error))
@@ -125,14 +148,36 @@ class Fetcher:
             attempt.body = text.body
             # The first cut counts: what the network took away, no coding can end well.
             attempt.cut = attempt.cut or (None if text.is_whole else Cut.DECODE)
-        elif request.kind is Kind.PAGE and _is_undeclared_binary(attempt, codings):
-            attempt.fail(Outcome.SKIPPED, "no media type declared and the body is binary")
+        elif request.kind is Kind.PAGE:
+            self._look(attempt, codings)
+
+    def _look(self, attempt: Attempt, codings: list[str]) -> None:
+        """Judge by the body what the header does not tell."""
+        # What is coded looks binary: the cleaners judge it once it is undone.
+        if essence([attempt.content_type or ""]) is None and not declared(codings):
+            kind = sniff(attempt.body)
+            keeping = self._media.of(kind, len(attempt.body))
+            if keeping.what != "store":
+                _keep_no_body(attempt, keeping.what, f"no media type declared, by its first bytes {kind}")
+                return
+            if len(attempt.body) > keeping.max_bytes:
+                attempt.body, attempt.cut = attempt.body[: keeping.max_bytes], Cut.LENGTH
+        if self._detect and _is_empty_frame(attempt, codings):
+            attempt.fail(Outcome.NEEDS_BROWSER, "the page shows nothing before its scripts have run")
 
 
-def _is_undeclared_binary(attempt: Attempt, codings: list[str]) -> bool:
-    # What is coded looks binary: the cleaners judge it once it is undone.
-    declared_kind = essence([attempt.content_type or ""])
-    return declared_kind is None and not declared(codings) and not looks_like_text(attempt.body)
+def _is_empty_frame(attempt: Attempt, codings: list[str]) -> bool:
+    if essence([attempt.content_type or "text/html"]) not in RENDERED_TYPES:
+        return False
+    return needs_browser(undo(attempt.body, declared(codings), SCANNED_BYTES).body)
+
+
+def _keep_no_body(attempt: Attempt, what: Literal["head", "skip"], why: str) -> None:
+    """No page, or one of the header alone, marked as cut."""
+    if what == "skip":
+        attempt.fail(Outcome.SKIPPED, why)
+        return
+    attempt.keeping, attempt.body, attempt.cut = HEAD_ONLY, b"", Cut.LENGTH
 
 
 def _note_times(attempt: Attempt, began_s: float, answer: Answer | None) -> None:

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 from ada_url import URL
 
 from fetchers.faults import ProxyFault
-from fetchers.names import of_name
 from infra.settings.proxies import ProxySettings
+from schemas.names import of_name
 
 _PORTS: dict[str, int] = {"http": 80, "https": 443, "socks5": 1080}
 

@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from fetchers.faults import DnsFault, Fault
-from fetchers.names import of_name
 from infra.settings import FetcherSettings
+from schemas.names import of_name
 from schemas.url import registrable_domain
 
 

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from fetchers.connections import Connections
 from fetchers.fetcher import Fetcher
 from fetchers.hosts import HostTurns
-from fetchers.work import Worker
+from fetchers.work import Fetches, Worker
 from infra.errors import Fatal
 from infra.kafka.intake import Intake, IntakeLimits, Received
 from infra.kafka.lag import Place
@@ -22,11 +22,18 @@ GROUP = "odradek-fetchers"
 
 
 class Fetchers:
-    """From ``urls`` to ``pages`` and ``fetches``. Keeps nothing: what is not committed, another worker repeats."""
+    """From ``urls`` to ``pages`` and ``fetches``. Keeps nothing: what is not committed, another worker repeats.
+
+    Another kind of fetcher takes another topic, in a group of its own, and makes its attempts otherwise.
+    """
+
+    group: ClassVar[str] = GROUP
+    topic: ClassVar[TopicName] = TopicName.URLS
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._settings = context.settings.fetchers
+        self._at_a_time = self._settings.concurrency
         self._connections: Connections | None = None
         self._intake: Intake | None = None
         self._worker: Worker | None = None
@@ -45,12 +52,12 @@ class Fetchers:
         if (keep := all_topics()[TopicName.PAGES].retention) is not None:
             await asyncio.to_thread(spool.prune, keep)
         connections = self._connections = Connections(self._settings)
-        fetcher = Fetcher(settings, connections, self._context.control.orders)
+        fetcher = await self.open(connections)
         worker = self._worker = Worker(
             worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
         )
-        limits = IntakeLimits(self._settings.concurrency)
-        intake = self._intake = Intake(settings, worker_name, GROUP, [TopicName.URLS], limits)
+        limits = IntakeLimits(self._at_a_time)
+        intake = self._intake = Intake(settings, worker_name, self.group, [self.topic], limits)
         try:
             intake.start(self._take, self._on_change)
             stop = asyncio.create_task(stopping.wait())
@@ -62,11 +69,20 @@ class Fetchers:
         finally:
             left = await asyncio.to_thread(intake.close)
             await connections.close()
+            await self.close()
         for end in (intake.failed, worker.broken):
             if end.done():
                 await end
         if not left:
             raise Fatal("the consumer did not leave its group in time")
+
+    async def open(self, connections: Connections) -> Fetches:
+        """Whoever makes the attempts."""
+        settings = self._context.settings
+        return Fetcher(settings, connections, self._context.control.orders, detect=settings.rendering.detect)
+
+    async def close(self) -> None:
+        """No more attempts are made."""
 
     def _take(self, batch: list[Received]) -> None:
         if self._worker is not None and self._intake is not None:
@@ -87,11 +103,11 @@ class Fetchers:
         worker, intake = self._worker, self._intake
         if worker is None or intake is None:
             return Progress(0, waiting=False)
-        could_take = intake.behind and intake.in_flight < self._settings.concurrency
+        could_take = intake.behind and intake.in_flight < self._at_a_time
         return Progress(worker.steps, waiting=bool(worker.busy) or could_take)
 
     def partitions(self) -> list[int]:
-        """Of ``urls``."""
+        """Of its topic."""
         return self._intake.partitions() if self._intake is not None else []
 
     def counts(self) -> Mapping[str, int]:

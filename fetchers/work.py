@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Protocol
 
 from fetchers.attempt import Attempt
-from fetchers.fetcher import Fetcher
 from fetchers.hosts import HostTurns
 from infra.errors import NeverValid, RetryLater
 from infra.kafka.dead_letters import dead_letter
@@ -23,15 +23,24 @@ from schemas.outcomes import Outcome
 from schemas.records import Fetch, Page, Request
 from schemas.wire import Undecodable, decode, encode
 
-STAGE = "fetchers"
 _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Fetches(Protocol):
+    """Whoever makes an attempt of a request (:class:`fetchers.fetcher.Fetcher`)."""
+
+    async def fetch(self, request: Request) -> Attempt:
+        """Try once; whatever happens is the attempt's outcome."""
+        ...
 
 
 class Worker:
     """Works on records, each in a task of its own; their number is bounded by whoever hands them in."""
 
-    def __init__(self, name: str, fetcher: Fetcher, producer: Producer, hosts: HostTurns, spool: Spool) -> None:
+    def __init__(self, name: str, fetcher: Fetches, producer: Producer, hosts: HostTurns, spool: Spool) -> None:
+        """``name`` begins with that of the stage."""
         self._name = name
+        self._stage = name.partition("-")[0]
         self._fetcher = fetcher
         self._producer = producer
         self._hosts = hosts
@@ -165,9 +174,9 @@ class Worker:
         )
 
     async def _refuse(self, received: Received, why: NeverValid) -> None:
-        await self._deliver(dead_letter(STAGE, received.record, why, attempts=1))
+        await self._deliver(dead_letter(self._stage, received.record, why, attempts=1))
         record = received.record
-        emit(DeadLettered(STAGE, why.reason, record.topic, record.partition, record.offset, str(why)))
+        emit(DeadLettered(self._stage, why.reason, record.topic, record.partition, record.offset, str(why)))
 
     async def _deliver(self, outbound: Outbound) -> None:
         """Return when the broker has the record, however long that takes."""
@@ -179,8 +188,8 @@ class Worker:
             except RetryLater as error:
                 wait_s = _RETRY_S[min(failures, len(_RETRY_S) - 1)]
                 failures += 1
-                emit(BatchRetried(STAGE, failures, wait_s, str(error)))
+                emit(BatchRetried(self._stage, failures, wait_s, str(error)))
                 await asyncio.sleep(wait_s)
 
 
-_NO_ERRORS = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT, Outcome.SKIPPED})
+_NO_ERRORS = frozenset({Outcome.OK, Outcome.NOT_MODIFIED, Outcome.REDIRECT, Outcome.SKIPPED, Outcome.NEEDS_BROWSER})

@@ -54,7 +54,7 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
         gate = gate or _Gate(partition, links, now_s)
         entry = Entry(
             key, links.crawl, url, links.host, links.depth, links.hops, links.parent, 0, 0, 0.0, trace_id,
-            Lane.FRESH, rank(links.depth, priority + orders.priority(links.crawl, links.host, url)), links.kind,
+            Lane.FRESH, rank(links.depth, priority + orders.priority(links.crawl, links.host, url)), kind=links.kind,
         )  # fmt: skip
         reason = gate.refusal(url)
         if reason is not None:

@@ -49,19 +49,31 @@ class Entry(NamedTuple):
     trace_id: str | None
     lane: Lane = Lane.FRESH
     rank: int = 0
+    uncounted: int = 0
+    """Attempts among :attr:`attempt` that count against no limit of attempts."""
+    browser: bool = False
+    """Whether it takes a browser to get the page."""
     kind: Kind = Kind.PAGE
 
     def pack(self) -> bytes:
         """All but the fingerprint, which is the key wherever this is kept, and but what nearly all have in common."""
-        return _COMPACT.encode(self[1:] if self.kind is not Kind.PAGE else self[1:_KIND]).encode()
+        return _COMPACT.encode(self[1:_RARE] if self[_RARE:] == _USUAL else self[1:]).encode()
 
     @property
     def lease(self) -> str:
         """The name of the permission to try this attempt: the same whoever computes it."""
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
 
+    @property
+    def counted(self) -> int:
+        """Attempts that count, this one not among them."""
+        return self.attempt - self.uncounted
 
-_KIND = Entry._fields.index("kind")
+
+_RARE = Entry._fields.index("uncounted")
+"""Where the fields begin that differ from their defaults in few entries."""
+_USUAL = tuple(Entry._field_defaults[name] for name in Entry._fields[_RARE:])
+_KIND = Entry._fields.index("kind") - 1
 _KINDS = {kind.value: kind for kind in Kind}
 _READ = json.JSONDecoder().decode
 _LANE = Entry._fields.index("lane") - 1
@@ -72,8 +84,8 @@ def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     """The entry that was packed."""
     fields = _READ(packed.decode())
     fields[_LANE] = _LANES[fields[_LANE]]
-    if len(fields) >= _KIND:
-        fields[_KIND - 1] = _KINDS[fields[_KIND - 1]]
+    if len(fields) > _KIND:
+        fields[_KIND] = _KINDS[fields[_KIND]]
     return Entry(fingerprint, *fields)
 
 

@@ -4,9 +4,12 @@ import json
 from dataclasses import dataclass
 
 from frontier.entry import Entry, fingerprint, unpack
+from infra.kafka.topics import TopicName
 from schemas.records import Kind
 
 _ROBOTS = "robots/"
+RELEASED_TO = (TopicName.URLS, TopicName.RENDERS)
+"""What takes no browser, and what does."""
 
 
 @dataclass(slots=True)
@@ -24,11 +27,21 @@ class Lease:
         """What was asked for."""
         return Kind.ROBOTS if self.entry is None else self.entry.kind
 
+    @property
+    def topic(self) -> TopicName:
+        """Where it was released to."""
+        return destination(self.entry)
+
     def pack(self) -> bytes:
         """For the store. A page's lease is its entry."""
         if self.entry is not None:
             return self.entry.pack()
         return json.dumps([self.origin, self.hops], separators=(",", ":")).encode()
+
+
+def destination(entry: Entry | None) -> TopicName:
+    """Where permission to fetch is released to; ``None`` stands for a robots.txt."""
+    return TopicName.RENDERS if entry is not None and entry.browser else TopicName.URLS
 
 
 def robots_lease(origin: str, now_s: float) -> str:
@@ -59,7 +72,8 @@ class Watch:
 
     What was released before ``at_s`` is in ``urls`` once the bundles up to ``bundle`` are paid; so it stands before
     ``end``. When the fetchers have committed ``end``, its results are in ``fetches``, before ``answers``. When those
-    have been read too and a lease is still out, nobody will ever end it.
+    have been read too and a lease is still out, nobody will ever end it. The same holds for ``renders``, with a watch
+    of its own: renderers that are late, or not there, hold up no search among the fetchers.
     """
 
     at_s: float | None = None

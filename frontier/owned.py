@@ -4,9 +4,9 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from frontier.leases import Watch
+from frontier.leases import RELEASED_TO, Watch
 from frontier.memory import OWNER_HEADER, Memory, author, signed
 from frontier.outbox import unpack
 from frontier.partition import USED, Partition
@@ -37,7 +37,8 @@ class Owned:
     """What may be committed to Kafka."""
     owner: str
     """What its changes are signed with: a name of this opening of the file."""
-    watch: Watch = field(default_factory=Watch)
+    watches: dict[TopicName, Watch] = field(default_factory=lambda: {topic: Watch() for topic in RELEASED_TO})
+    """A search for lost leases in each topic that they are released to."""
 
     def begin(self) -> None:
         """Begin a transaction. Raises :class:`Fatal` when another process has opened the file since we did."""
@@ -46,33 +47,16 @@ class Owned:
             self.memory.store.rollback()
             raise Fatal("the partition's file was opened by another process: this one has lost it")
 
+    def settle(self) -> None:
+        """End a transaction that no input stands behind; what it owes is on its way."""
+        settled = self.memory.settle(self.owner)
+        self.memory.store.commit()
+        if settled is not None:
+            self.publisher.publish(settled[0], settled[1], {})
+
     def close(self) -> None:
         """Close the file."""
         self.memory.store.close()
-
-
-class Elsewhere(Protocol):
-    """What others have done (:class:`infra.kafka.partition_owner.GroupOffsets` of the fetchers)."""
-
-    def committed(self, partition: int) -> int:
-        """The next offset of ``urls`` that the fetchers would read."""
-        ...
-
-    def end(self, partition: int, topic: TopicName) -> int:
-        """The offset after the last record of a topic."""
-        ...
-
-
-def is_passed(number: int, owned: Owned, fetchers: Elsewhere) -> bool:
-    """Whether every result of what was released before the watch began has been read. Raises :class:`RetryLater`."""
-    watch = owned.watch
-    if watch.end is None and not owned.publisher.owes(watch.bundle):
-        watch.end = fetchers.end(number, TopicName.URLS)
-    if watch.end is None:
-        return False
-    if watch.answers is None and fetchers.committed(number) >= watch.end:
-        watch.answers = fetchers.end(number, TopicName.FETCHES)
-    return watch.answers is not None and owned.positions[TopicName.FETCHES] >= watch.answers
 
 
 class Restored(NamedTuple):

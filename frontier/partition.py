@@ -22,7 +22,7 @@ from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import UrlRefused, UrlReleased
 from schemas.orders import Orders
-from schemas.records import Crawl
+from schemas.records import Crawl, Kind
 from schemas.url import split
 
 USED = "used"
@@ -48,6 +48,7 @@ class Partition:
         self.token = token
         self.released_pages: Callable[[str], int] = lambda name: memory.counts[f"crawl/{name}/released"]
         """Of a crawl; the stage replaces it to count over all its partitions."""
+        self.needs_browser: Callable[[str], bool] = lambda _url: False  # the stage replaces it by what is set
         self.orders = Orders()
         """What operators want; see :meth:`obey`."""
         self.leases: dict[str, Lease] = {}
@@ -242,6 +243,8 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
+        if entry.kind is Kind.PAGE and not entry.browser and self.needs_browser(entry.url):
+            entry = entry._replace(browser=True)
         self.longest_rest_s += 0.01 * (bearable_s(delay) - self.longest_rest_s)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)

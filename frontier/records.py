@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from frontier.entry import Entry
+from frontier.leases import destination
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.telemetry.tracing import Trace, trace_of
@@ -37,7 +38,7 @@ def page_request(entry: Entry, about: Trace, delay: timedelta, robots: str | Non
         robots=robots,
         released_at=datetime.now(UTC),
     )
-    return Outbound(TopicName.URLS, entry.host.encode(), encode(request), [about.header()])
+    return Outbound(destination(entry), entry.host.encode(), encode(request), [about.header()])
 
 
 def robots_request(lease: str, crawl: str, host: str, url: str, about: tuple[int, timedelta]) -> Outbound:

@@ -10,6 +10,7 @@ from frontier.partition import Partition
 from frontier.records import decision, redirect, robots_version
 from frontier.robots import Rules, crawl_delay, verdict
 from frontier.sitemaps import announce
+from infra.kafka.topics import TopicName
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import HostGivenUp, LeaseLost, ResultIgnored, VisitEnded
 from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome, Retry
@@ -85,9 +86,9 @@ def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) ->
 
 
 def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: float) -> None:
-    retry = CONSEQUENCES[fetch.outcome].retry
-    if retry is Retry.LATER and entry.attempt + 1 < partition.settings.attempts:
-        partition.wait(host, again(entry, max(host.next_s, now_s)))
+    following = _following(partition, entry, CONSEQUENCES[fetch.outcome].retry, now_s)
+    if following is not None:
+        partition.wait(host, following._replace(due_s=max(host.next_s, following.due_s)))
         return
     fate = _FATES.get(fetch.outcome, Fate.ERROR)
     if fate is Fate.PAGE and entry.kind is Kind.SITEMAP:
@@ -96,6 +97,20 @@ def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: f
     emit(VisitEnded(fetch.outcome))
     if fetch.outcome is Outcome.REDIRECT:
         _follow(partition, entry, fetch.redirect_to or "")
+
+
+def _following(partition: Partition, entry: Entry, retry: Retry, now_s: float) -> Entry | None:
+    """The next attempt after one that ended; ``None`` when it was the last."""
+    settings = partition.settings
+    if retry is Retry.LATER and entry.counted + 1 < settings.attempts:
+        return again(entry, now_s)
+    if retry is Retry.UNCOUNTED and entry.uncounted < settings.uncounted_attempts:
+        # Nothing is wrong with the host, so its other URLs do not wait with this one.
+        wait = backoff(entry.uncounted + 1, settings, partition.dice.random())
+        return again(entry, now_s + wait.total_seconds())._replace(uncounted=entry.uncounted + 1)
+    if retry is Retry.BROWSER and not entry.browser:
+        return again(entry, now_s)._replace(uncounted=entry.uncounted + 1, browser=True)
+    return None
 
 
 def again(entry: Entry, due_s: float) -> Entry:
@@ -165,10 +180,14 @@ def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None
     emit(HostGivenUp(host.name, reason, ended))
 
 
-def expire(partition: Partition, passed_s: float, now_s: float) -> int:
-    """Take back what nobody will answer; ``passed_s``: what was released before it, the fetchers have committed."""
+def expire(partition: Partition, topic: TopicName, passed_s: float, now_s: float) -> int:
+    """Take back what nobody will answer; ``passed_s``: what was released to ``topic`` before it, has been committed."""
     timeout_s = partition.settings.lease_timeout.total_seconds()
-    lost = [name for name, lease in partition.leases.items() if is_lost(lease, now_s, passed_s, timeout_s)]
+    lost = [
+        name
+        for name, lease in partition.leases.items()
+        if lease.topic is topic and is_lost(lease, now_s, passed_s, timeout_s)
+    ]
     for name in lost:
         lease = partition.leases.pop(name)
         host = partition.host(lease.host, now_s)
@@ -188,7 +207,7 @@ def expire(partition: Partition, passed_s: float, now_s: float) -> int:
 
 def _lost(partition: Partition, host: Host, entry: Entry, now_s: float) -> None:
     """Nobody will answer: try again, but not for ever, or a request that breaks its fetcher keeps its crawl open."""
-    if entry.attempt + 1 < partition.settings.attempts + MAX_LOST:
+    if entry.counted + 1 < partition.settings.attempts + MAX_LOST:
         partition.wait(host, again(entry, now_s))
         return
     partition.memory.done(entry, Fate.ERROR)

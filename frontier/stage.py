@@ -11,18 +11,20 @@ from operator import attrgetter
 from typing import Any
 
 from frontier.admission import admit, check
+from frontier.browser_rules import BrowserRules
 from frontier.clock import Clock
 from frontier.figures import figures
+from frontier.lost import Search
 from frontier.memory import Memory
-from frontier.owned import CHANGELOG_END, Owned, is_passed, restore, take_over
+from frontier.owned import CHANGELOG_END, Owned, restore, take_over
 from frontier.partition import Partition
 from frontier.publisher import Publisher
 from frontier.questions import Questions
-from frontier.results import expire, settle
-from infra.errors import NeverValid, RetryLater
+from frontier.results import settle
+from infra.errors import NeverValid
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
-from infra.kafka.partition_owner import GroupOffsets, Offsets, PartitionOwner
+from infra.kafka.partition_owner import Offsets, PartitionOwner
 from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.producer import Pace, Producer
 from infra.kafka.topics import TopicName
@@ -35,9 +37,8 @@ from schemas.records import Fetch, Links, Reason
 from schemas.wire import Undecodable, decode
 
 GROUP = "odradek-frontier"
-FETCHERS = "odradek-fetchers"
 COMMIT_EVERY_S = 0.5
-EXPIRE_EVERY_S = 5.0
+SEARCH_EVERY_S = 5.0
 MAX_OWED = 2_000
 """Bundles on their way over all partitions; above it no input is taken, so a broker that is away costs no memory."""
 LONGEST_WAIT_S = 0.1
@@ -54,15 +55,15 @@ class Frontier:
         self._consumer = PartitionOwner(
             context.settings, context.worker, GROUP, [TopicName.LINKS, TopicName.FETCHES], self
         )
-        self._fetchers = GroupOffsets(context.settings, context.worker, FETCHERS, TopicName.URLS)
+        self._search = Search(context.settings, context.worker)
         self._clock = Clock()
         self._pace = Pace()
         self._owned: dict[int, Owned] = {}
         self._finished = 0
         self._told: tuple[Mapping[str, int], Mapping[str, int]] = ({}, {})
-        self._commit_at_s = self._expire_at_s = 0.0
+        self._commit_at_s = self._search_at_s = 0.0
         self._questions = Questions()
-        self._expire_every_s = min(EXPIRE_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
+        self._search_every_s = min(SEARCH_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping``, then publish what is owed, commit and leave."""
@@ -84,7 +85,7 @@ class Frontier:
         finally:
             # Rebalance callbacks run in here and close every partition in good order.
             self._consumer.stop()
-            self._fetchers.close()
+            self._search.close()
 
     def _round(self) -> None:
         """Take what arrived, decide, publish."""
@@ -125,14 +126,7 @@ class Frontier:
             if owned.partition.orders is not orders:
                 owned.begin()
                 owned.partition.obey(orders)
-                self._settle(owned)
-
-    def _settle(self, owned: Owned) -> None:
-        """End a transaction that no input stands behind."""
-        settled = owned.memory.settle(owned.owner)
-        owned.memory.store.commit()
-        if settled is not None:
-            owned.publisher.publish(settled[0], settled[1], {})
+                owned.settle()
 
     def _patience_s(self) -> float:
         """How long to wait for input: until the next host is due, shortly while deliveries are on their way."""
@@ -200,27 +194,9 @@ class Frontier:
             for number, owned in self._owned.items():
                 self._consumer.commit(number, owned.payable, wait=False)
             self._tell()
-        if now_s >= self._expire_at_s:
-            self._expire_at_s = now_s + self._expire_every_s
-            try:
-                for number, owned in self._owned.items():
-                    self._expire(number, owned)
-            except RetryLater:
-                # Nobody is lost who is looked for a little later.
-                return
-
-    def _expire(self, number: int, owned: Owned) -> None:
-        """Take back what nobody will answer, as far as that is known by now."""
-        watch, now_s = owned.watch, self._clock.now_s()
-        if not owned.partition.leases:
-            watch.stop()
-        elif watch.at_s is None:
-            watch.begin(now_s, owned.publisher.newest)
-        elif is_passed(number, owned, self._fetchers):
-            owned.begin()
-            expire(owned.partition, watch.at_s, now_s)
-            watch.stop()
-            self._settle(owned)
+        if now_s >= self._search_at_s:
+            self._search_at_s = now_s + self._search_every_s
+            self._search.step(self._owned, self._clock.now_s())
 
     def opened(self, partition: int, committed: Offsets) -> Offsets:
         """Take over a partition: its file, brought up to the changelog."""
@@ -245,6 +221,7 @@ class Frontier:
         token = self._settings.identity.robots_token
         now_s = self._clock.now_s()
         partition = Partition(memory, self._settings.frontier, self._control.crawl, token, now_s)
+        partition.needs_browser = BrowserRules(self._settings.rendering.hosts, self._settings.rendering.patterns).hold
         partition.released_pages = self._released_pages
         return partition
 

@@ -37,6 +37,11 @@ def stage_names() -> list[str]:
     return sorted({each.name for each in entry_points(group=GROUP)})
 
 
+def wanted_stages(settings: Settings) -> list[str]:
+    """Those that a whole pipeline with these settings consists of."""
+    return [name for name in stage_names() if name != "renderers" or settings.rendering.is_wanted]
+
+
 def run_stage(name: str, settings: Settings) -> int:
     """Run one stage until it is told to stop (SIGTERM, SIGINT); returns the exit code.
 

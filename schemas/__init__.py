@@ -8,6 +8,7 @@ downstream may use it alone to read any topic.
 ``schemas.scope``     which links belong to a crawl
 ``schemas.orders``    what operators want of running crawls, and what follows from it
 ``schemas.records``   one pydantic model for each kind of record
+``schemas.letters``   the same of dead letters
 ``schemas.outcomes``  the closed set of fetch outcomes and what each means for a retry
 ``schemas.wire``      the bytes of a record: Avro single-object encoding, any released version in, newest out
 ``schemas.avro``      the contracts by hand, one ``.avsc`` for each record; the models are checked against them

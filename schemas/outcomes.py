@@ -24,6 +24,7 @@ class Outcome(StrEnum):
     PROTOCOL_ERROR = "protocol_error"
     BLOCKED_ADDRESS = "blocked_address"
     SKIPPED = "skipped"
+    NEEDS_BROWSER = "needs_browser"
     UNKNOWN = "unknown"
 
 
@@ -34,6 +35,10 @@ class Retry(StrEnum):
     """The outcome is final."""
     LATER = "later"
     """Another attempt after a back-off, up to the crawl's limit of attempts."""
+    UNCOUNTED = "uncounted"
+    """Another attempt after a back-off; what was ours to blame does not count as one, up to a limit of its own."""
+    BROWSER = "browser"
+    """Another attempt, by a browser; what has shown that it needs one does not count."""
 
 
 class HostEffect(StrEnum):
@@ -65,11 +70,12 @@ CONSEQUENCES: dict[Outcome, Consequence] = {
     Outcome.NO_SUCH_HOST: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.CONNECT_ERROR: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.TLS_ERROR: Consequence(Retry.NEVER, HostEffect.NONE),
-    Outcome.PROXY_ERROR: Consequence(Retry.LATER, HostEffect.NONE),
+    Outcome.PROXY_ERROR: Consequence(Retry.UNCOUNTED, HostEffect.NONE),
     Outcome.TIMEOUT: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.DISCONNECT: Consequence(Retry.LATER, HostEffect.TROUBLE),
     Outcome.PROTOCOL_ERROR: Consequence(Retry.NEVER, HostEffect.NONE),
     Outcome.BLOCKED_ADDRESS: Consequence(Retry.NEVER, HostEffect.NONE),
     Outcome.SKIPPED: Consequence(Retry.NEVER, HostEffect.NONE),
+    Outcome.NEEDS_BROWSER: Consequence(Retry.BROWSER, HostEffect.NONE),
     Outcome.UNKNOWN: Consequence(Retry.LATER, HostEffect.TROUBLE),
 }

@@ -193,6 +193,8 @@ class Page(Record):
     cut: Cut | None
     body_at: str | None = None
     """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
+    rendered: bool = False
+    """Whether the body is what a browser made of the response: HTML in UTF-8, without codings, and so the head says."""
     kind: Kind = Kind.PAGE
 
 
@@ -242,7 +244,7 @@ class Document(Record):
     simhash: int = 0
     sources: dict[str, str] = {}
     extracted: str = "{ }"
-    """Fields of per-site rules and custom cleaners, as a JSON object; Apicurio takes no contract with a default `{}`."""
+    """Of per-site rules and custom cleaners: JSON. Not ``{}``: Apicurio takes no contract with that default."""
     rules: str | None = None
     markdown: str = ""
     duplicate_of: str | None = None
@@ -260,43 +262,6 @@ class Decision(Record):
     reason: str
     detail: str | None = None
     depth: int
-    at: datetime
-
-
-class DeadLetter(Record):
-    """A record that can never succeed, with all that is needed to send it again."""
-
-    letter_id: str
-    """The same for the same record of the same stage, so that a repeat folds."""
-    stage: str
-    reason: str
-    error: str
-    topic: str
-    partition: int
-    offset: int
-    key: bytes | None
-    value: bytes | None
-    """``None`` too when the record was too large to be kept; then ``truncated`` is set."""
-    truncated: bool = False
-    attempts: int
-    at: datetime
-
-
-class LetterState(StrEnum):
-    """How far somebody is with a dead letter; without any it is open."""
-
-    CLAIMED = "claimed"
-    REQUEUED = "requeued"
-    DROPPED = "dropped"
-
-
-class Resolution(Record):
-    """What became of a dead letter; stands after it on its partition. ``run`` names one run of a command."""
-
-    letter_id: str
-    state: LetterState
-    run: str
-    by: str
     at: datetime
 
 

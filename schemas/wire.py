@@ -19,7 +19,7 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from fastavro.schema import fingerprint, load_schema, to_parsing_canonical_form
 from pydantic import ValidationError
 
-from schemas import records
+from schemas import letters, records
 from schemas.orders import Order
 from schemas.records import Record
 
@@ -40,8 +40,8 @@ CONTRACTS: dict[type[Record], str] = {
     records.Page: "page",
     records.Document: "document",
     records.Decision: "decision",
-    records.DeadLetter: "dead_letter",
-    records.Resolution: "resolution",
+    letters.DeadLetter: "dead_letter",
+    letters.Resolution: "resolution",
     records.Heartbeat: "heartbeat",
 }
 """Each record and the name of its contract."""

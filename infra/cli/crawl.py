@@ -17,7 +17,7 @@ from infra.errors import UserError
 from infra.kafka.admin import Topics
 from infra.kafka.control import definition
 from infra.kafka.producer import Producer
-from infra.run import stage_names
+from infra.run import wanted_stages
 from infra.settings import Settings, load
 from schemas.records import Crawl
 from schemas.scope import ScopeKind, broken_pattern
@@ -117,7 +117,7 @@ def crawl_here(settings: Settings, wanted: Crawl, seeds: list[str], reach: Reach
     with local_stack(settings, reach.environment(settings)) as stages:
         Topics(stages.settings).create()
         define(stages.settings, crawl)
-        stages.start(stage_names())
+        stages.start(wanted_stages(settings))
         send_seeds(stages.settings, seeds, crawl.name)
         outcome = watch(stages.settings, crawl.name, started_s, stages.check)
         outcome.unclean = stages.stop()

@@ -23,7 +23,7 @@ from infra.devstack.local import readable
 from infra.errors import UserError
 from infra.settings import load
 from infra.terminal import printable
-from schemas.records import LetterState
+from schemas.letters import LetterState
 
 dead_letters = typer.Typer(
     help="Records that a stage could not use: list them, look at them, send them again, drop them.",

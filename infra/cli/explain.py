@@ -21,8 +21,9 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings, load
 from infra.telemetry.tracing import trace_of
 from infra.terminal import printable
+from schemas.letters import DeadLetter
 from schemas.orders import Orders, concerns
-from schemas.records import Crawl, DeadLetter, Decision, Document, Fetch
+from schemas.records import Crawl, Decision, Document, Fetch
 from schemas.scope import refusal
 from schemas.url import InvalidUrl, Url, canonicalize, url_id
 from schemas.wire import Undecodable, decode

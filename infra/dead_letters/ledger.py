@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 
 from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName, all_topics
-from schemas.records import DeadLetter, LetterState, Record, Resolution
+from schemas.letters import DeadLetter, LetterState, Resolution
+from schemas.records import Record
 from schemas.url import InvalidUrl, canonicalize
 from schemas.wire import CONTRACTS, Undecodable, decode
 

@@ -12,7 +12,7 @@ from infra.kafka.partitioner import partition_of
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName, all_topics
 from infra.settings import Settings
-from schemas.records import DeadLetter
+from schemas.letters import DeadLetter
 
 REQUEUED = "odradek-requeued"
 """Header of a record that was sent again: the id of its letter."""

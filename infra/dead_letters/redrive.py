@@ -16,7 +16,7 @@ from infra.kafka.partition_reader import records_between
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
-from schemas.records import DeadLetter, LetterState, Resolution
+from schemas.letters import DeadLetter, LetterState, Resolution
 from schemas.wire import decode, encode
 
 _CHUNK_LETTERS = 500

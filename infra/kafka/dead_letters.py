@@ -7,7 +7,7 @@ from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName, all_topics
-from schemas.records import DeadLetter
+from schemas.letters import DeadLetter
 from schemas.wire import encode
 
 _ROOM_FOR_THE_REST = 64 * 1024

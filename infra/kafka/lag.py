@@ -18,6 +18,7 @@ GROUPS: dict[str, tuple[TopicName, ...]] = {
     "odradek-streams": (TopicName.SEEDS, TopicName.PAGES),
     "odradek-frontier": (TopicName.LINKS, TopicName.FETCHES),
     "odradek-fetchers": (TopicName.URLS,),
+    "odradek-renderers": (TopicName.RENDERS,),
     "odradek-sink-clickhouse": (TopicName.DOCUMENTS, TopicName.FETCHES, TopicName.EVENTS),
 }
 """Every consumer group of the pipeline with the stores that are configured by default, and what it reads."""

@@ -16,6 +16,7 @@ class TopicName(StrEnum):
     SEEDS = "seeds"
     LINKS = "links"
     URLS = "urls"
+    RENDERS = "renders"
     FETCHES = "fetches"
     PAGES = "pages"
     DOCUMENTS = "documents"

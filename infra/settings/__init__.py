@@ -26,6 +26,7 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
 from infra.settings.traps import TrapSettings
@@ -36,6 +37,7 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "RenderingSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
@@ -66,6 +68,7 @@ class Settings(BaseSettings):
     kafka: KafkaSettings = KafkaSettings()
     frontier: FrontierSettings = FrontierSettings()
     fetchers: FetcherSettings = FetcherSettings()
+    rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
     kafka_bootstrap_servers: str | None = Field(

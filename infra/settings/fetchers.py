@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Literal
 
 from pydantic import Field, field_validator
 
@@ -45,6 +46,19 @@ SERVICE_PORTS = (
 METADATA_NAMES = ("metadata.google.internal", "metadata.goog", "metadata", "instance-data", "kubernetes.default.svc")
 
 
+class MediaRule(Group):
+    """What becomes of bodies of some media types."""
+
+    types: tuple[str, ...] = Field(min_length=1)
+    """``*`` stands for anything: ``image/*``."""
+    keep: Literal["store", "head", "skip"] = "store"
+    """``head``: a page with its header and no body; ``skip``: no page."""
+    max_kib: int | None = Field(default=None, ge=1, le=64 * 1_024)
+    """Of a body that is stored; ``None``: :attr:`FetcherSettings.max_body_kib`."""
+    larger: Literal["cut", "head", "skip"] = "cut"
+    """What becomes of one that is larger."""
+
+
 class FetcherSettings(Group):
     """What can be set about the fetchers."""
 
@@ -69,7 +83,9 @@ class FetcherSettings(Group):
     """Of a body on the wire; longer ones are cut. What a record of ``pages`` cannot hold goes to the spool."""
     max_head_kib: int = Field(default=64, ge=1, le=256)
     media_types: tuple[str, ...] = STORED_MEDIA_TYPES
-    """What is stored, ``*`` standing for anything; other declared types are skipped, undeclared ones are sniffed."""
+    """What is stored, ``*`` standing for anything; other types are skipped. What declares none is sniffed."""
+    media: tuple[MediaRule, ...] = ()
+    """Rules for some types, before :attr:`media_types`; the first that fits counts."""
 
     allow_networks: tuple[IPv4Network | IPv6Network, ...] = ()
     """Networks that may be reached although they are not public: an intranet, or loopback in tests."""

@@ -19,6 +19,8 @@ class FrontierSettings(Group):
     """Requests to one host at a time."""
     attempts: int = Field(default=3, ge=1, le=20)
     """Of one visit, before its outcome is final."""
+    uncounted_attempts: int = Field(default=100, ge=0)
+    """Beside those: for want of a proxy, which is neither the URL's nor its host's fault. Each waits longer, too."""
     backoff_shortest: timedelta = timedelta(seconds=1)
     backoff_longest: timedelta = timedelta(minutes=5)
     longest_retry_after: timedelta = timedelta(hours=1)

@@ -1,6 +1,8 @@
 """Settings of what the fetchers send besides the URL."""
 
 import re
+from datetime import timedelta
+from pathlib import Path
 from typing import Self
 
 from pydantic import Field, field_validator, model_validator
@@ -9,7 +11,12 @@ from infra.settings.group import Group
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # What the client itself answers for: another value would break the exchange, or claim what cannot be decoded.
-_OURS = frozenset({"host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"})
+_OURS = frozenset(
+    {
+        *("host", "connection", "content-length", "transfer-encoding", "accept-encoding", "te", "upgrade"),
+        *("signature", "signature-input", "signature-agent"),
+    }
+)
 _BRAND_VERSION = re.compile(r'"(?:Chromium|Google Chrome|Microsoft Edge)";v="(\d+)"')
 
 
@@ -18,10 +25,15 @@ def is_header_value(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
+def is_header_name(name: str) -> bool:
+    """Whether the field is one that somebody may set beside the client, which answers for some itself."""
+    return _NAME.fullmatch(name) is not None and name.lower() not in _OURS
+
+
 def checked(headers: dict[str, str]) -> dict[str, str]:
     """The headers, if they can be sent."""
     for name, value in headers.items():
-        if not _NAME.fullmatch(name) or name.lower() in _OURS:
+        if not is_header_name(name):
             raise ValueError(f"{name!r} is no header that can be set")
         if not is_header_value(value):
             raise ValueError(f"the value of {name} is not printable ASCII")
@@ -58,6 +70,23 @@ class Profile(Group):
         return self
 
 
+class SignatureSettings(Group):
+    """Web Bot Auth: each request signed, so that sites can tell us from those who only say they are us."""
+
+    key_file: Path | None = None
+    """An Ed25519 private key as PEM (PKCS 8); without one nothing is signed."""
+    agent: str = Field(default="", pattern=r"^(https://[!-~]+)?$")
+    """Where the directory of our keys is served, for the Signature-Agent header."""
+    lifetime: timedelta = Field(default=timedelta(minutes=1), ge=timedelta(seconds=1), le=timedelta(days=1))
+    """How long a signature may be believed; clocks differ, and a proxy may hold a request up."""
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if (self.key_file is None) != (not self.agent) or set(self.agent) & set('"\\'):
+            raise ValueError("a key and the https:// address of its directory belong together")
+        return self
+
+
 class HeaderSettings(Group):
     """Honest by default: who we are, and nothing else. robots.txt is asked by the identity's token in any case."""
 
@@ -70,6 +99,8 @@ class HeaderSettings(Group):
     cookie_sites: int = Field(default=10_000, ge=1)
     """Sites whose cookies are remembered; the one used longest ago goes first."""
     cookies_per_site: int = Field(default=50, ge=1, le=1_000)
+
+    signatures: SignatureSettings = SignatureSettings()
 
     @field_validator("hosts")
     @classmethod

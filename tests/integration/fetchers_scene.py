@@ -23,7 +23,8 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.stage import Context
 from infra.telemetry.tracing import Trace, read, trace_of
-from schemas.records import DeadLetter, Fetch, Kind, Page, Request
+from schemas.letters import DeadLetter
+from schemas.records import Fetch, Kind, Page, Request
 from schemas.url import url_id
 from schemas.wire import decode, encode
 

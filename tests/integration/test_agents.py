@@ -19,7 +19,7 @@ from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.stage import Context
-from schemas.records import DeadLetter
+from schemas.letters import DeadLetter
 from schemas.wire import decode
 
 TOPIC = TopicName.SEEDS

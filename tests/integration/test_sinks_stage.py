@@ -20,7 +20,7 @@ from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.telemetry.tracing import trace_of
-from schemas.records import DeadLetter
+from schemas.letters import DeadLetter
 from schemas.wire import Undecodable, decode, encode
 from sinks.clickhouse import endpoint
 from sinks.clickhouse.command import ask

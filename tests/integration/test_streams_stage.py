@@ -23,7 +23,8 @@ from infra.kafka.producer import Headers, Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.telemetry.tracing import HEADER, Trace
-from schemas.records import Crawl, DeadLetter, Document, Links, Page, Reason, Seed
+from schemas.letters import DeadLetter
+from schemas.records import Crawl, Document, Links, Page, Reason, Seed
 from schemas.url import split, url_id
 from schemas.wire import Undecodable, decode, encode
 

@@ -15,6 +15,7 @@ from frontier.outbox import unpack
 from frontier.rebuild import rebuild
 from frontier.results import expire
 from frontier.store import Store
+from infra.kafka.topics import TopicName
 from schemas.outcomes import Outcome
 from schemas.records import Kind, Links, Reason, Request
 from schemas.url import split
@@ -158,7 +159,7 @@ class FrontierMachine(RuleBasedStateMachine):
         """The fetchers have passed what is out, and no result ever came; a late one may come yet."""
         self.scene.now_s += 400.0
         with self.scene.step():
-            assert expire(self.scene.partition, self.scene.now_s, self.scene.now_s) == len(self.out)
+            assert expire(self.scene.partition, TopicName.URLS, self.scene.now_s, self.scene.now_s) == len(self.out)
         for request in self.out.values():
             self.seen_s[request.host] = self.scene.now_s
         self.old += self.out.values()

@@ -105,12 +105,12 @@ async def no_dns(name: str) -> Addresses:
 
 @contextlib.asynccontextmanager
 async def fetching(
-    configured: Settings, lookup: Lookup = no_dns, second: Lookup | None = None
+    configured: Settings, lookup: Lookup = no_dns, second: Lookup | None = None, *, detect: bool = False
 ) -> AsyncIterator[Fetcher]:
     """A fetcher with connections of its own; ``lookup`` stands for DNS, ``second`` for the standby tier's."""
     connections = Connections(configured.fetchers, lookup, second)
     try:
-        yield Fetcher(configured, connections)
+        yield Fetcher(configured, connections, detect=detect)
         assert not any(count for name, count in connections.counts().items() if name in BUSY), connections.counts()
     finally:
         await connections.close()

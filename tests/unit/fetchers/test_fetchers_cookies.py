@@ -8,6 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fetchers.cookies import CookieJar, parse_cookie
+from fetchers.headers import RequestHeaders
+from fetchers.heads import Head
+from infra.settings import FetcherSettings, Settings
 from infra.settings.headers import HeaderSettings
 from schemas.url import canonicalize
 from tests.unit.fetchers.raw_web import fetching, request, run, serving, settings
@@ -106,3 +109,17 @@ def test_cookies_are_sent_back_only_where_wanted() -> None:
 
     assert b"\r\nCookie: s=1\r\n" in run(scenario(cookies=True))
     assert b"Cookie" not in run(scenario())
+
+
+def test_a_request_has_one_cookie_field() -> None:
+    """Where a rule says what a host gets, what was kept of its answers is not sent beside it."""
+    rules = {"a.test": {"Cookie": "rule=1"}}
+    headers = RequestHeaders(Settings(fetchers=FetcherSettings(headers=HeaderSettings(cookies=True, hosts=rules))))
+    answer = Head(b"HTTP/1.1 200 OK\r\nSet-Cookie: kept=1")
+    sent = {}
+    for name in ("a.test", "b.test"):
+        url = canonicalize(f"http://{name}/")
+        headers.hear(url, request(url.href), answer)
+        sent[name] = headers.of(url, request(url.href)).raw.decode()
+    assert [line for line in sent["a.test"].splitlines() if line.startswith("Cookie")] == ["Cookie: rule=1"]
+    assert [line for line in sent["b.test"].splitlines() if line.startswith("Cookie")] == ["Cookie: kept=1"]

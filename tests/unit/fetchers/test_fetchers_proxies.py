@@ -69,7 +69,7 @@ def test_a_proxy_that_fails_is_no_fault_of_the_host_and_the_next_tier_takes_over
     bad, good = RawProxy(scheme, mode), RawProxy(scheme)
     first, second = fetch([bad, good], times=2)
     assert first.outcome is Outcome.PROXY_ERROR
-    assert CONSEQUENCES[first.outcome] == (Retry.LATER, HostEffect.NONE)
+    assert CONSEQUENCES[first.outcome] == (Retry.UNCOUNTED, HostEffect.NONE)
     assert (second.outcome, second.proxy) == (Outcome.OK, f"{scheme}://127.0.0.1:{good.port}")
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import pytest
 
 from fetchers.faults import DnsFault, NoSuchHost
-from fetchers.names import of_name
 from fetchers.resolver import Addresses, Resolver
 from infra.settings import FetcherSettings
+from schemas.names import of_name
 from tests.unit.fetchers.raw_web import run
 
 MINUTE = timedelta(minutes=1)

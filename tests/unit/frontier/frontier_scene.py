@@ -31,6 +31,7 @@ class Scene:
         self.crawls: dict[str, Crawl] = {}
         self.changes: list[tuple[bytes, bytes | None]] = []
         self.requests: list[Request] = []
+        self.renders: list[Request] = []
         self.decisions: list[Decision] = []
         self.links: list[Links] = []
         self.open(Store(path))
@@ -68,6 +69,7 @@ class Scene:
         self.changes += [(change.key or b"", change.value) for change in bundle.changes]
         kinds: dict[TopicName, Callable[[bytes | None], None]] = {
             TopicName.URLS: lambda value: self.requests.append(decode(Request, value)),
+            TopicName.RENDERS: lambda value: self.renders.append(decode(Request, value)),
             TopicName.EVENTS: lambda value: self.decisions.append(decode(Decision, value)),
             TopicName.LINKS: lambda value: self.links.append(decode(Links, value)),
             TopicName.ROBOTS: lambda _value: None,

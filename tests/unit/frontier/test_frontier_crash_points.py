@@ -11,6 +11,7 @@ from frontier.memory import Memory
 from frontier.partition import USED
 from frontier.results import expire
 from frontier.store import Store
+from infra.kafka.topics import TopicName
 from schemas.outcomes import Outcome
 from schemas.records import Kind
 
@@ -147,7 +148,7 @@ def test_a_url_that_nobody_ever_answers_ends() -> None:
             break
         scene.now_s += 400.0
         with scene.step():
-            expire(scene.partition, scene.now_s, scene.now_s)
+            expire(scene.partition, TopicName.URLS, scene.now_s, scene.now_s)
     assert scene.stored() == {"queued": 0, "leased": 0}
     assert scene.count("errors") == 1
     assert [decision.reason for decision in scene.decisions] == ["no_result"]

@@ -6,8 +6,8 @@ import pytest
 from frontier_scene import NOW_S
 from frontier_takeover import Log, admit, decide, figures, opened, pay, release
 
+from frontier.lost import is_passed
 from frontier.memory import OWNER_HEADER
-from frontier.owned import is_passed
 from infra.errors import Fatal
 from infra.kafka.topics import TopicName
 
@@ -165,19 +165,19 @@ def test_a_lease_is_lost_only_when_every_result_has_been_read(tmp_path: Path) ->
     owned.positions[TopicName.FETCHES] = 0
     decide(owned, admit("1"))
     decide(owned, release)
-    owned.watch.begin(NOW_S, owned.publisher.newest)
-    assert not is_passed(0, owned, others)
+    owned.watches[TopicName.URLS].begin(NOW_S, owned.publisher.newest)
+    assert not is_passed(0, owned, TopicName.URLS, others)
     broker.take()
     pay(owned)
     others.ends = {TopicName.URLS: 10, TopicName.FETCHES: 7}
-    assert not is_passed(0, owned, others)
+    assert not is_passed(0, owned, TopicName.URLS, others)
     others.ends = {TopicName.URLS: 12, TopicName.FETCHES: 9}
     others.done = 10
     owned.positions[TopicName.FETCHES] = 8
-    assert not is_passed(0, owned, others)
+    assert not is_passed(0, owned, TopicName.URLS, others)
     owned.positions[TopicName.FETCHES] = 9
     others.ends[TopicName.FETCHES] = 11
-    assert is_passed(0, owned, others)
+    assert is_passed(0, owned, TopicName.URLS, others)
 
 
 def test_a_file_that_did_not_hear_what_the_broker_has_keeps_what_it_owes(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from frontier_scene import Scene, robots
 from frontier.memory import Memory
 from frontier.results import expire
 from frontier.store import Store
+from infra.kafka.topics import TopicName
 from schemas.outcomes import Outcome
 from schemas.records import Kind
 
@@ -199,9 +200,9 @@ def test_a_lost_lease_is_released_again_and_a_waiting_one_is_not() -> None:
     [request] = scene.release()
     scene.now_s += 1_000
     with scene.step():
-        assert expire(scene.partition, request.released_at.timestamp() * 0, scene.now_s) == 0
+        assert expire(scene.partition, TopicName.URLS, request.released_at.timestamp() * 0, scene.now_s) == 0
     with scene.step():
-        assert expire(scene.partition, scene.now_s, scene.now_s) == 1
+        assert expire(scene.partition, TopicName.URLS, scene.now_s, scene.now_s) == 1
     [again] = scene.release(after_s=1)
     assert (again.url, again.attempt) == (A, 1)
 

@@ -10,7 +10,8 @@ from infra.dead_letters.ledger import CLAIM, Entry, Ledger, host_of
 from infra.dead_letters.selection import Selection
 from infra.errors import UserError
 from infra.kafka.inbound import Inbound
-from schemas.records import DeadLetter, Decision, LetterState, Resolution, Seed
+from schemas.letters import DeadLetter, LetterState, Resolution
+from schemas.records import Decision, Seed
 from schemas.wire import encode
 
 NOON = datetime(2026, 12, 1, 12, tzinfo=UTC)
