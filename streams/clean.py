@@ -6,10 +6,11 @@ from hashlib import blake2b
 from http import HTTPStatus
 from typing import Any, NamedTuple
 
+from infra.settings import LinkSettings
 from schemas.codings import declared, undo
 from schemas.records import Document, Page
 from schemas.url import Url
-from streams import errorpages, hostility, maintext, markup, metadata
+from streams import errorpages, hostility, maintext, markup, metadata, policy
 from streams.charset import decode
 from streams.fingerprint import simhash
 from streams.maintext import MainText
@@ -17,6 +18,7 @@ from streams.markdown import markdown as as_markdown
 from streams.media import MediaType, in_force, is_html, is_text
 from streams.metadata import NOTHING, Metadata
 from streams.outlinks import resolve
+from streams.policy import Followed
 from streams.scan import MAX_CHARS as MAX_SCANNED_CHARS
 from streams.scan import scan
 from streams.sites import NOTHING as NOTHING_OWN
@@ -34,6 +36,7 @@ class Cleaned(NamedTuple):
 
     document: Document
     follow: list[Url]
+    feeds: list[Url]
 
 
 class _Content(NamedTuple):
@@ -42,7 +45,7 @@ class _Content(NamedTuple):
     charset: str | None = None
     links: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
-    follow: tuple[Url, ...] = ()
+    followed: Followed = Followed([], [])
     flags: tuple[str, ...] = ()
     words: int = 0
     headings: Sequence[str] = ()
@@ -92,12 +95,13 @@ class Way(NamedTuple):
 
     robots_token: str
     obey: bool
-    """Whether nofollow directives of the whole page count."""
+    """Whether directives of the whole page count."""
     parse: bool = True
     """``False`` reads HTML by patterns alone, in linear time and little memory."""
     markdown: bool = True
     """Whether the main text is wanted as Markdown too."""
     sites: Sites = Sites()
+    links: LinkSettings = LinkSettings()
 
     def apart(self, opened: Opened) -> bool:
         """Whether the page belongs into a process that can be killed: it is costly, or others' rules read it."""
@@ -160,7 +164,7 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
         markdown=markdown,
         **_about(content),
     )
-    return Cleaned(document, list(content.follow))
+    return Cleaned(document, *content.followed)
 
 
 def _about(content: _Content) -> dict[str, Any]:
@@ -178,9 +182,10 @@ def _html(opened: Opened, way: Way) -> _Content:
     resolved = resolve(parsed.base, parsed.links)
     if resolved.more:
         flags.append("too_many_links")
-    asked = markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
-    obeyed = parsed.directives | asked if way.obey else frozenset[str]()
-    follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
+    asked = parsed.directives | markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
+    if way.links.noindex != "ignore" and policy.forbids_index(asked):
+        flags.append(policy.NOINDEX)
+    followed = policy.follow(way.links, parsed, resolved, asked if way.obey else frozenset(), page.url)
     links = tuple(url.href for url in resolved.urls)
     if page.status == HTTPStatus.OK and (said := errorpages.mark(parsed.title, text, parsed.noscript)) is not None:
         flags.append(said)
@@ -190,7 +195,7 @@ def _html(opened: Opened, way: Way) -> _Content:
         charset,
         links,
         tuple(resolved.anchors),
-        follow,
+        followed,
         tuple(flags),
         main.words,
         main.headings,

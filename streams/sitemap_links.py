@@ -29,14 +29,15 @@ class Listed(NamedTuple):
     flags: tuple[str, ...]
 
 
-def listed(page: Page, crawl: Crawl) -> Listed:
-    """Read a sitemap as it came over the wire."""
+def listed(page: Page, crawl: Crawl, *, hreflang: bool = True) -> Listed:
+    """Read a sitemap as it came over the wire; ``hreflang``: the same pages in other languages too."""
     decoded = undo(page.body, declared(headers(page.head).get("content-encoding", ())), sitemaps.MAX_BYTES)
     found = sitemaps.read(decoded.body, page.url, page.fetched_at)
     flags = [*decoded.flags, *found.flags]
-    pages = list(_within(crawl, page, page.depth + 1, found.pages))
+    named = found.pages + found.translations if hreflang else found.pages
+    pages = list(_within(crawl, page, page.depth + 1, named))
     more = list(_within(crawl, page, page.depth, found.sitemaps))
-    out_of_scope = len(found.pages) + len(found.sitemaps) - len(pages) - len(more)
+    out_of_scope = len(named) + len(found.sitemaps) - len(pages) - len(more)
     if more and page.hops >= MOST_HOPS:
         flags.append("too_deeply_nested")
         more = []

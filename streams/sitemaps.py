@@ -44,6 +44,8 @@ class Sitemap(NamedTuple):
     """More of its kind: of an index, or the next page of a feed."""
     flags: tuple[str, ...]
     """What is wrong: ``not_a_sitemap``, ``doctype``, ``broken_xml``, ``too_many_urls``."""
+    translations: list[Named] = []
+    """Of pages, as a sitemap names them beside their own (``xhtml:link``)."""
 
 
 def read(body: bytes, base: str, fetched_at: datetime) -> Sitemap:
@@ -89,6 +91,7 @@ class _Reader:
         self._fetched_at = fetched_at
         self._pages: list[Named] = []
         self._sitemaps: list[Named] = []
+        self._translations: list[Named] = []
         self._flags: set[str] = set()
         self._root: str | None = None
 
@@ -106,7 +109,7 @@ class _Reader:
                 self._end(parser)
         except etree.XMLSyntaxError:
             self._flags.add("broken_xml" if self._root in _ENTRIES else "not_a_sitemap")
-        return Sitemap(self._pages, self._sitemaps, tuple(sorted(self._flags)))
+        return Sitemap(self._pages, self._sitemaps, tuple(sorted(self._flags)), self._translations)
 
     def _end(self, parser: etree.XMLPullParser) -> None:
         root = parser.close()
@@ -145,17 +148,21 @@ class _Reader:
             # Neither do those before it stay: a tree of 50 MiB would take ten times as much.
             while parent is not None and element.getprevious() is not None:
                 del parent[0]
-        if len(self._pages) + len(self._sitemaps) < MAX_URLS:
+        if len(self._pages) + len(self._sitemaps) + len(self._translations) < MAX_URLS:
             return True
         self._flags.add("too_many_urls")
         return False
 
     def _entry(self, element: etree._Element) -> None:
-        children = [(_name(child), child) for child in element if isinstance(child.tag, str)]
+        children = [(_name(child), child) for child in element]
         texts = {name: _text(child) for name, child in reversed(children)}
         href = texts.get("loc") or next(_hrefs(children), None) or texts.get("link") or _permalink(children)
         to = self._sitemaps if self._root == "sitemapindex" else self._pages
-        self._add(to, href, texts.get("priority"), next((texts[name] for name in _DATES if name in texts), None))
+        modified = next((texts[name] for name in _DATES if name in texts), None)
+        self._add(to, href, texts.get("priority"), modified)
+        if self._root == "urlset":
+            for translation in _hrefs(children):
+                self._add(self._translations, translation, texts.get("priority"), modified)
 
     def _add(self, to: list[Named], href: str | None, priority: str | None, modified: str | None) -> None:
         url = _url(href, self._base) if href else None

@@ -16,7 +16,7 @@ from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, read, trace_of
 from infra.telemetry.vocabulary.streams import PageCleaned, SeedAccepted, SitemapRead
-from schemas.records import Crawl, Document, Kind, Links, Page
+from schemas.records import Crawl, Decision, Document, Kind, Links, Page
 from schemas.url import url_id
 from schemas.wire import Undecodable, decode, encode
 from streams import seeds
@@ -25,6 +25,7 @@ from streams.cleaners import installed
 from streams.copies import Copies
 from streams.isolation import Isolation
 from streams.outlinks import Outlinks, Recent, select
+from streams.policy import NOINDEX, not_indexed
 from streams.rules.source import RulesSource
 from streams.sitemap_links import Listed, listed
 from streams.sites import Sites
@@ -46,7 +47,7 @@ class Streams:
         self._recent = Recent(settings.recent_links)
         self._isolation = Isolation(settings.costly_pages_timeout, settings.costly_pages_memory_mib)
         self._copies = Copies(settings.recent_texts)
-        self._markdown = settings.markdown
+        self._markdown, self._links = settings.markdown, settings.links
         self._rules = RulesSource(settings.rules)
         self._cleaners = installed()
         self._max_outlinks = settings.max_outlinks
@@ -130,23 +131,28 @@ class Streams:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
         sites = Sites(self._rules.current(), self._cleaners)
         opened, now = open_page(page), datetime.now(UTC)
-        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites)
+        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites, links=self._links)
         apart = way.apart(opened)
-        document, follow = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
+        document, follow, feeds = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
+        trace = trace or trace_of(page.crawl, page.url_id, page.visit)
         if (copy := self._copies.find(document)) is not None:
             field = "near_duplicate_of" if copy.bits else "duplicate_of"
             document = document.model_copy(update={field: copy.url})
         links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
         if links.over_limit:
             document.flags.append("too_many_outlinks")
-        delivery.add(document, links, trace or trace_of(page.crawl, page.url_id, page.visit))
+        is_kept = not (self._links.noindex == "drop" and way.obey and NOINDEX in document.flags)
+        delivery.add(document if is_kept else not_indexed(document, now), document, links, trace)
+        if feeds:
+            named = select(crawl, page, feeds, self._recent, pending=delivery.told, limit=self._max_outlinks)
+            delivery.add_feeds(named)
         # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
         await asyncio.sleep(0)
 
     async def _list(self, page: Page) -> Listed:
         """What a sitemap names; reading one of the largest takes a second."""
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
-        found = await asyncio.to_thread(listed, page, crawl)
+        found = await asyncio.to_thread(listed, page, crawl, hreflang=self._links.hreflang == "follow")
         emit(SitemapRead(page.url, found.pages, found.sitemaps, found.out_of_scope, found.flags))
         return found
 
@@ -163,7 +169,7 @@ class Streams:
         for event, trace in delivery.cleaned:
             emit(event, trace)
             self._counts.update(
-                documents=1,
+                documents=int(event.kept),
                 links=event.told,
                 dropped_seen=event.told_before,
                 dropped_scope=event.out_of_scope + event.over_limit,
@@ -199,11 +205,13 @@ class _Delivery:
         self.cleaned: list[tuple[PageCleaned, Trace]] = []
         self.size_bytes = 0
 
-    def add(self, document: Document, links: Outlinks, trace: Trace) -> None:
-        """One page's document and links."""
-        value = encode(document)
+    def add(self, kept: Document | Decision, document: Document, links: Outlinks, trace: Trace) -> None:
+        """One page's document, or why there is none, and its links."""
+        value = encode(kept)
         self.size_bytes += len(value)
-        self.records.append(Outbound(TopicName.DOCUMENTS, document.url_id, value, [trace.child().header()]))
+        is_kept = isinstance(kept, Document)
+        topic, key = (TopicName.DOCUMENTS, kept.url_id) if is_kept else (TopicName.EVENTS, kept.host.encode())
+        self.records.append(Outbound(topic, key, value, [trace.child().header()]))
         # A link's trace is that of its own visit, which the frontier begins.
         self.records += [_links_record(each, []) for each in links.records]
         self.told.update(links.keys)
@@ -216,9 +224,15 @@ class _Delivery:
             out_of_scope=links.out_of_scope,
             over_limit=links.over_limit,
             flags=tuple(document.flags),
+            kept=is_kept,
             copy="exact" if document.duplicate_of else "near" if document.near_duplicate_of else None,
         )
         self.cleaned.append((event, trace))
+
+    def add_feeds(self, feeds: Outlinks) -> None:
+        """The feeds of a page: links, but to no pages."""
+        self.records += [_links_record(each.model_copy(update={"kind": Kind.SITEMAP}), []) for each in feeds.records]
+        self.told.update(feeds.keys)
 
     def add_listed(self, found: Listed) -> None:
         """One sitemap's links."""

@@ -26,6 +26,7 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.links import LinkSettings
 from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
@@ -37,6 +38,7 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "LinkSettings",
     "RenderingSettings",
     "Settings",
     "SinkSettings",

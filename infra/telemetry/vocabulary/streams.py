@@ -51,9 +51,11 @@ class PageCleaned(Event):
     flags: tuple[str, ...]
     copy: str | None = None
     """``exact`` or ``near``, of an earlier page of the crawl."""
+    kept: bool = True
+    """Whether there is a document of it."""
 
     def measure(self) -> None:
-        _PAGES.inc()
+        _PAGES.inc(int(self.kept))
         if self.copy is not None:
             _COPIES.labels(self.copy).inc()
         _TEXT.observe(self.characters)
