@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check contracts bench clean lock
+.PHONY: help install crawl test check contracts bench generated clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +43,10 @@ contracts: $(STAMP) ## Release the contracts that changed, and describe the topi
 
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)
+
+generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, the dashboards
+	$(BIN)/python -m infra.telemetry.catalog > docs/metrics.md
+	$(BIN)/python -m monitor.prometheus.dashboards
 
 lock: $(STAMP) ## Resolve the dependencies anew
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade pyproject.toml --group dev -o requirements.lock

@@ -27,7 +27,7 @@ def figures(partitions: Iterable[Owned]) -> Counter[str]:
     over_all: Counter[str] = Counter()
     for owned in partitions:
         total.update(owned.memory.counts)
-        over_all["hosts"] += owned.partition.hosts()
+        over_all["hosts"] += len(owned.partition.hosts())
         over_all["outbox"] += len(owned.publisher)
         over_all["leased"] += len(owned.partition.leases)
     over_all["waiting_robots"] = over_all["leased"]

@@ -156,5 +156,5 @@ def take_over(
         bundle = unpack(packed)
         again = bundle._replace(changes=signed(bundle.changes, owner, bundle_number))
         publisher.publish(bundle_number, again, {})
-    emit(PartitionOpened(number, restored.how, restored.changes, partition.hosts()))
+    emit(PartitionOpened(number, restored.how, restored.changes, len(partition.hosts())))
     return Owned(partition, restored.memory, publisher, {}, {}, owner)

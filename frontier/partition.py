@@ -3,7 +3,7 @@
 import heapq
 import random
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import timedelta
 from typing import get_args
 
@@ -90,9 +90,9 @@ class Partition:
             host.asked_s = self._opened_s
         return host
 
-    def hosts(self) -> int:
-        """Hosts with work."""
-        return len(self._hosts)
+    def hosts(self) -> Collection[Host]:
+        """Every host in memory: with work, or with a delay that still runs."""
+        return self._hosts.values()
 
     def next_s(self) -> float | None:
         """When the next host is due."""

@@ -64,6 +64,7 @@ class Frontier:
         self._commit_at_s = self._search_at_s = 0.0
         self._questions = Questions()
         self._search_every_s = min(SEARCH_EVERY_S, self._settings.frontier.lease_timeout.total_seconds() / 4)
+        self.explain, self.hosts = self._questions.explain, self._questions.hosts
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping``, then publish what is owed, commit and leave."""
@@ -251,10 +252,6 @@ class Frontier:
             for topic, offset in owned.positions.items()
         }
         self._told = (positions, figures(self._owned.values()))
-
-    async def explain(self, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
-        """What is known of a canonical URL (:func:`frontier.explain.explain`)."""
-        return await self._questions.ask(partition, crawl, url)
 
     def ready(self) -> bool:
         """Whether it is a member of its group."""

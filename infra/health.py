@@ -1,11 +1,14 @@
 """Health of a stage: alive by progress, ready by assignment. Served with the metrics on a port of its own."""
 
 import json
+import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from http import HTTPStatus
+from ipaddress import ip_address
 from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import urlopen
@@ -13,11 +16,13 @@ from urllib.request import urlopen
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-from infra.stage import Explains, Stage
+from infra.stage import Explains, ListsHosts, Stage
 from schemas.url import canonicalize
 
 STALL = timedelta(seconds=60)
 ASK_WITHIN = timedelta(seconds=5)
+MOST_HOSTS = 1_000
+"""In one answer."""
 
 
 @dataclass
@@ -36,7 +41,7 @@ class ProgressWatch:
 
 
 class HealthServer:
-    """``/livez``, ``/readyz``, ``/metrics``, and ``/explain?partition=&crawl=&url=`` of a stage that can: read-only."""
+    """``/livez``, ``/readyz``, ``/metrics``; of a stage that can ``/explain`` and ``/hosts``. Read-only."""
 
     def __init__(self, stage: Stage, address: str, port: int) -> None:
         self._stage = stage
@@ -49,6 +54,8 @@ class HealthServer:
         )
         if isinstance(stage, Explains):
             app.add_routes([web.get("/explain", partial(_explain, stage))])
+        if isinstance(stage, ListsHosts):
+            app.add_routes([web.get("/hosts", partial(_hosts, stage))])
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> str:
@@ -56,7 +63,7 @@ class HealthServer:
         await self._runner.setup()
         await web.TCPSite(self._runner, self._address, self._port).start()
         host, port = self._runner.addresses[0][:2]
-        return f"http://{host}:{port}"
+        return f"http://{reachable(host)}:{port}"
 
     async def stop(self) -> None:
         """Stop serving."""
@@ -78,6 +85,22 @@ class HealthServer:
 
     async def _metrics(self, _request: web.Request) -> web.Response:
         return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def reachable(address: str) -> str:
+    """How others name the address that a server is bound to: one that means every interface is this machine's own."""
+    if ip_address(address).is_unspecified:
+        with suppress(OSError):
+            address = socket.gethostbyname(socket.gethostname())
+    return f"[{address}]" if ":" in address else address
+
+
+async def _hosts(stage: ListsHosts, request: web.Request) -> web.Response:
+    try:
+        limit = min(max(int(request.query.get("limit", MOST_HOSTS)), 1), MOST_HOSTS)
+    except ValueError:
+        return web.Response(status=400, text="ask /hosts?search=TEXT&limit=N\n")
+    return web.json_response(list(await stage.hosts(request.query.get("search", ""), limit)))
 
 
 async def _explain(stage: Explains, request: web.Request) -> web.Response:

@@ -1,7 +1,7 @@
 """What a stage is, as the runner sees it, and what the runner gives it."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -65,4 +65,13 @@ class Explains(Protocol):
 
     async def explain(self, partition: int, crawl: str, url: str) -> Mapping[str, object] | None:
         """What it knows now, as JSON has it; ``None`` when it does not own the partition, which is the URL's host's."""
+        ...
+
+
+@runtime_checkable
+class ListsHosts(Protocol):
+    """A stage that can tell which hosts it has work for: served as ``/hosts``."""
+
+    async def hosts(self, search: str, limit: int) -> Sequence[Mapping[str, object]]:
+        """The hosts whose names hold ``search``, those with most URLs waiting first, as JSON has them."""
         ...

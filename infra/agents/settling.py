@@ -13,7 +13,7 @@ from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Producer
 from infra.telemetry.event import emit
-from infra.telemetry.vocabulary.running import BatchRetried, DeadLettered
+from infra.telemetry.vocabulary.running import AgentMade, BatchRetried, DeadLettered
 
 LONGEST_WAIT = timedelta(seconds=30)
 LETTER_WINDOW = 200
@@ -33,6 +33,7 @@ class Settler:
         self._producer = producer
         self._letters: deque[bool] = deque(maxlen=LETTER_WINDOW)
         self.tries = 0
+        emit(AgentMade(agent.name))
 
     async def settle(self, batch: Sequence[Inbound], closing: asyncio.Event) -> None:
         """Return when each record of the batch has had its effect or is a dead letter.

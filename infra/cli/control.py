@@ -3,21 +3,19 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from infra.cli.arguments import canonical_host, user
+from infra.cli.arguments import user
 from infra.devstack.local import attach
-from infra.errors import UserError
 from infra.kafka.admin import Topics
-from infra.kafka.control import Control, order_record, withdrawal
-from infra.kafka.producer import Outbound, Producer
+from infra.kafka.control import Control
 from infra.settings import Settings, load
-from schemas.orders import Action, Order, Subject, fault
+from infra.steering import Steering, Wish, parsed
+from schemas.orders import Action
 
 control = typer.Typer(
     help="Pause, stop, block, slow down or prefer: a crawl, a host or what matches a pattern. Orders stay in force "
@@ -100,44 +98,17 @@ def list_orders(as_json: Annotated[bool, typer.Option("--json", help="For script
     Console().print(table if found else "no order is in force")
 
 
-def parsed(target: str) -> tuple[Subject, str]:
-    """What ``SUBJECT:TARGET`` names; a host in its canonical form. Raises :class:`UserError`."""
-    word, colon, name = target.partition(":")
-    if not colon or word not in set(Subject) or not name:
-        raise UserError(f"{target!r} is not crawl:NAME, host:NAME or pattern:REGEX")
-    subject = Subject(word)
-    return subject, canonical_host(name) if subject is Subject.HOST else name
-
-
 def _give(action: Action, target: str, amount: float | None, reason: str | None) -> None:
     subject, name = parsed(target)
-    order = Order(
-        action=action,
-        subject=subject,
-        target=name,
-        amount=amount,
-        reason=reason,
-        by=user(),
-        ordered_at=datetime.now(UTC),
-    )
-    if (wrong := fault(order)) is not None:
-        raise UserError(wrong)
     with _connected() as (settings, followed):
-        if subject is Subject.CRAWL and name not in followed.known():
-            known = ", ".join(sorted(followed.known())) or "none"
-            raise UserError(f"there is no crawl {name!r}; there are: {known}")
-        _produce(settings, order_record(order))
-    print(f"in force: {action} {subject}:{name}")
+        order = Steering(settings, followed).give(Wish(action, subject, name, amount, reason), user())
+    print(f"in force: {order.action} {order.subject}:{order.target}")
 
 
 def _withdraw(action: Action, target: str) -> None:
     subject, name = parsed(target)
     with _connected() as (settings, followed):
-        about = (action, subject, name)
-        found = [each for _, each in followed.ordered() if (each.action, each.subject, each.target) == about]
-        if not found:
-            raise UserError(f"no such order is in force: {action} {subject}:{name}")
-        _produce(settings, withdrawal(found[0]))
+        Steering(settings, followed).withdraw(Wish(action, subject, name), user())
     print(f"taken back: {action} {subject}:{name}")
 
 
@@ -151,9 +122,3 @@ def _connected() -> Iterator[tuple[Settings, Control]]:
         yield settings, followed
     finally:
         followed.stop()
-
-
-def _produce(settings: Settings, record: Outbound) -> None:
-    missing = Producer(settings, "odradek-control").send_all([record], timedelta(seconds=30))
-    if missing:
-        raise UserError(f"Kafka did not take the order: {missing[0]}")

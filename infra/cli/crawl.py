@@ -63,7 +63,7 @@ def crawl(  # noqa: PLR0913  # one parameter for each option of the command
     """Crawl from URLs until nothing is left, politely, and leave the documents in ClickHouse.
 
     Starts what it needs on this machine (an embedded Kafka unless KAFKA_BOOTSTRAP_SERVERS is set, an embedded
-    ClickHouse unless CLICKHOUSE_URL is set, and the four stages), shows progress, and stops everything at the end.
+    ClickHouse unless CLICKHOUSE_URL is set, and the stages), shows progress, and stops everything at the end.
     Ctrl-C drains; the same --name goes on where it stopped. Exit code 0 when finished, 130 when interrupted.
     """
     settings = load(**({} if data_dir is None else {"data_dir": data_dir}))

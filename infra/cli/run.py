@@ -12,7 +12,7 @@ from infra.settings import load
 
 
 def run(
-    stage: Annotated[str, typer.Argument(help="frontier, fetchers, streams or sinks.")],
+    stage: Annotated[str, typer.Argument(help="frontier, fetchers, streams, sinks or monitor.")],
     health_port: Annotated[
         int | None, typer.Option(help="Port of /livez, /readyz and /metrics; 0 takes a free one.")
     ] = None,

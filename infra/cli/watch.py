@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from pathlib import Path
 
 from rich.console import Console
 from rich.live import Live
@@ -19,6 +20,7 @@ from infra.settings import Settings
 
 LOOK_EVERY = timedelta(milliseconds=500)
 LINE_EVERY = timedelta(seconds=5)
+MONITOR_ENDPOINT = "monitor.endpoint"
 _RATE_WINDOW = 20
 
 
@@ -92,6 +94,7 @@ def watch(settings: Settings, crawl: str, started_s: float, check: Callable[[], 
         with view:
             while not outcome.finished:
                 outcome.restarted += check()
+                view.tell_page(settings.data_dir / MONITOR_ENDPOINT)
                 beats = heartbeats.read(LOOK_EVERY)
                 try:
                     offsets = lag.read()
@@ -119,6 +122,7 @@ class _View:
         self._live = Live(console=self._console, auto_refresh=False) if self._console.is_terminal else None
         self._history: deque[tuple[float, int]] = deque(maxlen=_RATE_WINDOW)
         self._next_line_s = 0.0
+        self._page_told = False
 
     def __enter__(self) -> "_View":
         if self._live:
@@ -131,6 +135,12 @@ class _View:
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+
+    def tell_page(self, endpoint: Path) -> None:
+        """Say once where the monitor's page is. The address holds the token that lets its reader steer the crawl."""
+        if not self._page_told and endpoint.is_file():
+            self._page_told = True
+            self.say(f"watch and steer it at {endpoint.read_text().strip()}")
 
     def show(self, now: Figures, elapsed: timedelta, phase: Phase) -> None:
         seconds = elapsed.total_seconds()

@@ -30,9 +30,9 @@ def order_record(order: Order) -> Outbound:
     return Outbound(TopicName.CONTROL, key(order).encode(), encode(order))
 
 
-def withdrawal(order: Order) -> Outbound:
-    """The record that takes an order back."""
-    return Outbound(TopicName.CONTROL, key(order).encode(), None)
+def withdrawal(order: Order, by: str) -> Outbound:
+    """The record that takes an order back; its header ``by`` tells who did, as long as Kafka keeps it."""
+    return Outbound(TopicName.CONTROL, key(order).encode(), None, [("by", by.encode())])
 
 
 class Control:

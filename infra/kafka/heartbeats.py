@@ -19,7 +19,9 @@ MISSED_BEATS = 10
 class Heartbeats:
     """Follows the topic without a group. Call :meth:`read` from one thread."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, gone_after: timedelta | None = None) -> None:
+        """``gone_after`` which silence a worker is told no more; ``None``: :data:`MISSED_BEATS` of its own beats."""
+        self._gone_after = gone_after
         self._consumer = Consumer(consumer_config(settings, "odradek-heartbeats", group="odradek-heartbeats"))
         self._consumer.assign([TopicPartition(TopicName.HEARTBEATS, 0, OFFSET_BEGINNING)])
         self._latest: dict[str, Heartbeat] = {}
@@ -39,8 +41,13 @@ class Heartbeats:
             wait_s = 0.01
             self._take(messages)
         now = datetime.now(UTC)
-        self._latest = {name: beat for name, beat in self._latest.items() if is_alive(beat, now)}
+        self._latest = {name: beat for name, beat in self._latest.items() if self._is_told(beat, now)}
         return sorted(self._latest.values(), key=lambda beat: beat.worker)
+
+    def _is_told(self, beat: Heartbeat, now: datetime) -> bool:
+        if self._gone_after is None:
+            return is_alive(beat, now)
+        return not beat.stopping and now - beat.at < self._gone_after
 
     def _catch_up(self) -> None:
         deadline = time.monotonic() + FIRST_WITHIN.total_seconds()

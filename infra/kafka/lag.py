@@ -1,7 +1,7 @@
 """How far each consumer group is behind: committed offsets against the ends of the topics."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -60,9 +60,16 @@ class Offsets(NamedTuple):
 class LagReader:
     """Reads :class:`Offsets`, with few requests whatever the number of partitions; keeps its connections open."""
 
-    def __init__(self, settings: Settings, only: Mapping[str, tuple[TopicName, ...]] | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        only: Mapping[str, tuple[TopicName, ...]] | None = None,
+        also: Iterable[TopicName] = (),
+    ) -> None:
+        """``only`` these groups instead of all; of ``also`` the ends are read too, which no group reads."""
         self._admin = AdminClient(common_config(settings, "odradek-lag"))
         self._groups = groups(settings) if only is None else only
+        self._also = tuple(also)
         # A consumer that never joins its group, to ask for the group's offsets: the admin client's own call for them
         # ends the process when the coordinator has moved or is not there yet (librdkafka#5040).
         self._members = {group: Consumer(consumer_config(settings, "odradek-lag", group)) for group in self._groups}
@@ -80,7 +87,7 @@ class LagReader:
                 time.sleep(0.1)
 
     def _read(self, wait_s: float) -> Offsets:
-        wanted = {topic.value for topics in self._groups.values() for topic in topics}
+        wanted = {topic.value for topics in (*self._groups.values(), self._also) for topic in topics}
         metadata = self._admin.list_topics(timeout=wait_s)
         places = [
             TopicPartition(name, partition)

@@ -27,6 +27,7 @@ from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
 from infra.settings.links import LinkSettings
+from infra.settings.monitor import MonitorSettings
 from infra.settings.rendering import RenderingSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
@@ -39,6 +40,7 @@ __all__ = [
     "IdentitySettings",
     "KafkaSettings",
     "LinkSettings",
+    "MonitorSettings",
     "RenderingSettings",
     "Settings",
     "SinkSettings",
@@ -73,6 +75,7 @@ class Settings(BaseSettings):
     rendering: RenderingSettings = RenderingSettings()
     streams: StreamSettings = StreamSettings()
     sinks: SinkSettings = SinkSettings()
+    monitor: MonitorSettings = MonitorSettings()
     kafka_bootstrap_servers: str | None = Field(
         default=None, validation_alias=AliasChoices("KAFKA_BOOTSTRAP_SERVERS", "kafka_bootstrap_servers")
     )

@@ -16,7 +16,7 @@ from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("infra", "frontier", "fetchers", "streams", "sinks")
+ROOMS = ("infra", "frontier", "fetchers", "streams", "sinks", "monitor")
 
 
 def keys() -> list[bytes]:

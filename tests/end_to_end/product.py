@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 ODRADEK = [sys.executable, "-m", "infra.cli"]
-STAGES = ("frontier", "fetchers", "streams", "sinks")
+STAGES = ("frontier", "fetchers", "streams", "sinks", "monitor")
 
 
 class Crawl:

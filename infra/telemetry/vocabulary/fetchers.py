@@ -29,6 +29,16 @@ _OPENING = Histogram(
     buckets=(0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 3, 10),
 )
 
+# What is there from the start can be seen to grow: a counter that appears with its first count has no rate for it.
+for _outcome in Outcome:
+    _FETCHES.labels(_outcome)
+for _cut in Cut:
+    _CUTS.labels(_cut)
+for _tier in ("persistent", "temporary", "standby"):
+    _OPENED.labels(_tier)
+for _step in ("dns", "connect", "tls"):
+    _OPENING.labels(_step)
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionOpened(Event):
@@ -51,6 +61,8 @@ class ConnectionOpened(Event):
 _PROXY_FAILURES = Counter(
     "odradek_proxy_failures_total", "Failures of proxies; resting after as many as are allowed.", ["rests"]
 )
+for _rests in ("true", "false"):
+    _PROXY_FAILURES.labels(_rests)
 _PROXIES = Gauge("odradek_proxies", "Proxies of the pool, resting or not.")
 
 

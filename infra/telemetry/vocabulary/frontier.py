@@ -17,6 +17,8 @@ _GIVEN_UP = Counter("odradek_hosts_given_up_total", "Times that a host's whole q
 
 # Looked up once: these move with every page, and the lookup costs more than the count.
 _NEW, _KNOWN = _LINKS.labels("no"), _LINKS.labels("yes")
+for _reason in ("host_unreachable", "robots_unavailable"):
+    _GIVEN_UP.labels(_reason)
 _PAGES, _ROBOTS = _RELEASED.labels("page"), _RELEASED.labels("robots")
 
 

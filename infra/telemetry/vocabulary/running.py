@@ -67,6 +67,18 @@ class ReadyChanged(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class AgentMade(Event):
+    """An agent is there; its counter of retries begins, so that the first one can be seen."""
+
+    level: ClassVar[Level | None] = None
+    name: ClassVar[str] = "agent made"
+    stage: str
+
+    def measure(self) -> None:
+        _RETRIES.labels(self.stage)
+
+
+@dataclass(frozen=True, slots=True)
 class BatchRetried(Event):
     """Something outside is in trouble; the same batch is tried again."""
 

@@ -16,6 +16,7 @@ _WRITE = Histogram(
     ["store", "table"],
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
+_UNREACHABLE = Counter("odradek_store_unreachable_total", "Times that a store could not be opened.", ["store"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ class StoreUnreachable(Event):
     store: str
     wait_s: float
     error: str
+
+    def measure(self) -> None:
+        _UNREACHABLE.labels(self.store).inc()
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ def test_who_refuses_a_batch_may_say_when_to_come_back(
         closing = asyncio.Event()
 
         def note(event: Event) -> None:
-            assert isinstance(event, BatchRetried)
-            waits.append(event.wait_s)
-            closing.set()
+            if isinstance(event, BatchRetried):
+                waits.append(event.wait_s)
+                closing.set()
 
         monkeypatch.setattr(settling, "emit", note)
         agent = Agent("test", TopicName.DOCUMENTS, refuse, 10, timedelta(0))

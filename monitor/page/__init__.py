@@ -1,0 +1,1 @@
+"""The page's files: what a browser loads, as it is."""
