@@ -6,6 +6,7 @@ from itertools import repeat
 
 from frontier.budgets import Spent, pattern, room, spent
 from frontier.entry import Entry, Lane, fingerprint, rank
+from frontier.host import Host
 from frontier.partition import Partition
 from frontier.sitemaps import announce
 from frontier.tallies import of_domain, of_host
@@ -46,9 +47,13 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
     new = 0
     # A server that redirects to an address with a session insists on it.
     urls = links.urls if links.reason is Reason.REDIRECT else partition.traps.without_sessions(links.urls)
-    for url, priority in zip(urls, links.priorities or repeat(0), strict=False):
+    for url, priority, modified_s in zip(
+        urls, links.priorities or repeat(0), links.modified or repeat(0), strict=False
+    ):
         key = fingerprint(links.crawl, url)
         if key in partition.recent or not see(key):
+            if modified_s:
+                _hasten(partition, host, key, modified_s, now_s)
             continue
         partition.remember(key)
         gate = gate or _Gate(partition, links, now_s)
@@ -66,6 +71,17 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
         gate.close()
     emit(LinksAdmitted(new, len(links.urls) - new))
     partition.schedule(host)
+
+
+def _hasten(partition: Partition, host: Host, key: bytes, modified_s: int, now_s: float) -> None:
+    """A known URL was modified: if it has been visited before that and waits for another visit, that is due now."""
+    entry = partition.memory.store.queued(key)
+    if entry is None or entry.past is None or entry.lane is not Lane.RECRAWL:
+        return
+    if entry.past.fetched_s < modified_s <= now_s < entry.due_s:
+        partition.memory.drop(entry)
+        host.queues.drop([entry])
+        partition.wait(host, entry._replace(due_s=now_s))
 
 
 class _Gate:

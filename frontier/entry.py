@@ -5,6 +5,7 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
+from frontier.revisit import Past
 from schemas.records import Kind
 
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
@@ -54,6 +55,8 @@ class Entry(NamedTuple):
     browser: bool = False
     """Whether it takes a browser to get the page."""
     kind: Kind = Kind.PAGE
+    past: Past | None = None
+    """What the visits before this one have told."""
 
     def pack(self) -> bytes:
         """All but the fingerprint, which is the key wherever this is kept, and but what nearly all have in common."""
@@ -63,6 +66,12 @@ class Entry(NamedTuple):
     def lease(self) -> str:
         """The name of the permission to try this attempt: the same whoever computes it."""
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
+
+    def next_visit(self, past: Past, due_s: float) -> "Entry":
+        """Of the same URL."""
+        return self._replace(
+            visit=self.visit + 1, attempt=0, uncounted=0, due_s=due_s, lane=Lane.RECRAWL, trace_id=None, past=past
+        )
 
     @property
     def counted(self) -> int:
@@ -86,6 +95,7 @@ def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     fields[_LANE] = _LANES[fields[_LANE]]
     if len(fields) > _KIND:
         fields[_KIND] = _KINDS[fields[_KIND]]
+        fields[_KIND + 1] = fields[_KIND + 1] and Past(*fields[_KIND + 1])
     return Entry(fingerprint, *fields)
 
 

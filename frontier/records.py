@@ -36,6 +36,8 @@ def page_request(entry: Entry, about: Trace, delay: timedelta, robots: str | Non
         parent=entry.parent,
         delay_ms=round(delay.total_seconds() * 1000),
         robots=robots,
+        etag=entry.past.etag if entry.past else None,
+        last_modified=entry.past.last_modified if entry.past else None,
         released_at=datetime.now(UTC),
     )
     return Outbound(destination(entry), entry.host.encode(), encode(request), [about.header()])

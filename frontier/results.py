@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 
+from frontier import revisit
 from frontier.backoff import backoff, retry_after
 from frontier.entry import Entry, Fate, Lane, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, is_lost
-from frontier.partition import Partition
+from frontier.partition import MAX_OF_A_HOST, Partition
 from frontier.records import decision, redirect, robots_version
+from frontier.revisit import Past
 from frontier.robots import Rules, crawl_delay, verdict
 from frontier.sitemaps import announce
 from infra.kafka.topics import TopicName
@@ -93,10 +95,42 @@ def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: f
     fate = _FATES.get(fetch.outcome, Fate.ERROR)
     if fate is Fate.PAGE and entry.kind is Kind.SITEMAP:
         fate = Fate.SITEMAP
-    partition.memory.done(entry, fate)
+    past = _past(partition, entry, fetch, fate, now_s)
+    if past is None:
+        partition.memory.done(entry, fate)
+    else:
+        partition.wait(host, entry.next_visit(past, revisit.due_s(past, now_s, partition.dice.random())))
     emit(VisitEnded(fetch.outcome))
     if fetch.outcome is Outcome.REDIRECT:
         _follow(partition, entry, fetch.redirect_to or "")
+
+
+def _past(partition: Partition, entry: Entry, fetch: Fetch, fate: Fate, now_s: float) -> Past | None:
+    """What is remembered for the next visit; ``None`` when this was the last."""
+    if fate is Fate.MOVED or not partition.crawl(entry.crawl).revisit:
+        return None
+    settings = partition.settings.revisit
+    if fate is Fate.ERROR:
+        return None if entry.past is None else revisit.missed(entry.past, settings)
+    return revisit.visited(entry.past, fetch, now_s, settings)
+
+
+def _put_off(partition: Partition, host: Host, now_s: float) -> None:
+    """What is due to be visited again at a host that was given up has missed this visit."""
+    for queue in list(host.queues):
+        if queue.lane is not Lane.RECRAWL:
+            continue
+        head = partition.memory.store.head(host.name, (queue.crawl, queue.lane), MAX_OF_A_HOST)
+        due = [entry for entry in head if entry.due_s <= now_s]
+        host.queues.drop(due)
+        for entry in due:
+            partition.memory.drop(entry)
+            past = entry.past and revisit.missed(entry.past, partition.settings.revisit)
+            if past is None:
+                partition.memory.done(entry, Fate.ERROR)
+            else:
+                due_s = revisit.due_s(past, now_s, partition.dice.random())
+                partition.wait(host, entry._replace(past=past, due_s=due_s))
 
 
 def _following(partition: Partition, entry: Entry, retry: Retry, now_s: float) -> Entry | None:
@@ -174,6 +208,7 @@ def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None
     """What waits for a host ends, each URL with the reason; a URL that comes later tries the host anew."""
     ended = len(host.queues)
     partition.condemn(host, reason)
+    _put_off(partition, host, now_s)
     host.silent = host.robots_failures = 0
     host.next_s = max(host.next_s, now_s + partition.settings.backoff_longest.total_seconds())
     partition.memory.put_host(host)

@@ -78,6 +78,8 @@ class Crawl(Record):
     """Its share of a host that several crawls want pages of."""
     sitemaps: bool = True
     """Whether the sitemaps that a robots.txt names are read."""
+    revisit: bool = False
+    """Whether pages are visited again and again: such a crawl has no end."""
     created_at: datetime
 
 
@@ -171,6 +173,8 @@ class Fetch(Record):
     worker: str
     body: bytes | None = None
     """Of a robots.txt only: at most 500 KiB, content codings undone."""
+    body_hash: bytes | None = None
+    """BLAKE2b-128 of a whole body as it came, but for the time in a gzip header: whether a page has changed."""
 
 
 class Page(Record):

@@ -29,6 +29,7 @@ from infra.settings.kafka import KafkaSettings
 from infra.settings.links import LinkSettings
 from infra.settings.monitor import MonitorSettings
 from infra.settings.rendering import RenderingSettings
+from infra.settings.revisit import RevisitSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
 from infra.settings.traps import TrapSettings
@@ -42,6 +43,7 @@ __all__ = [
     "LinkSettings",
     "MonitorSettings",
     "RenderingSettings",
+    "RevisitSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",
