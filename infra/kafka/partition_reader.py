@@ -9,7 +9,6 @@ from infra.errors import Fatal
 from infra.kafka.clients import consumer_config
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.partitioner import partition_of
-from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
 _STALL = timedelta(seconds=30)
@@ -18,7 +17,7 @@ _STALL = timedelta(seconds=30)
 class PartitionReader:
     """One partition. Close it after use."""
 
-    def __init__(self, settings: Settings, worker: str, topic: TopicName, partition: int) -> None:
+    def __init__(self, settings: Settings, worker: str, topic: str, partition: int) -> None:
         config = consumer_config(settings, f"{worker}-{topic}-{partition}", f"{worker}-reader")
         self._consumer = Consumer(config | {"enable.partition.eof": True})
         self._place = TopicPartition(topic, partition)
@@ -63,7 +62,7 @@ class PartitionReader:
 
 
 def records_between(
-    settings: Settings, topic: TopicName, partition: int, first: int | datetime = 0, end: int | None = None
+    settings: Settings, topic: str, partition: int, first: int | datetime = 0, end: int | None = None
 ) -> Iterator[Inbound]:
     """The records of a partition from ``first`` (offset or time) to ``end`` (exclusive; the present end by default)."""
     reader = PartitionReader(settings, "odradek-lookup", topic, partition)
@@ -78,7 +77,7 @@ def records_between(
 
 
 def records_of(
-    settings: Settings, topic: TopicName, key: bytes, partitions: int, since: datetime | None = None
+    settings: Settings, topic: str, key: bytes, partitions: int, since: datetime | None = None
 ) -> Iterator[Inbound]:
     """Every record of ``topic`` under ``key``, in order, from ``since`` on. Reads the whole partition of the key."""
     found = records_between(settings, topic, partition_of(key, partitions), since or 0)

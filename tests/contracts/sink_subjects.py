@@ -1,5 +1,7 @@
 """The sinks that the contract is held against: how each is made, made to fail once, and read."""
 
+import json
+import re
 import sqlite3
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -18,12 +20,21 @@ from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
 from sinks.memory.sink import MemorySink
+from sinks.objects import reading
+from sinks.objects.formats import FORMATS
+from sinks.objects.place import place_of
+from sinks.objects.sink import ObjectsSink
 from sinks.postgres.sink import PostgresSink
 from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
+from tests.contracts.handing_subjects import KafkaSubject, WebhookSubject
 from tests.stores.servers import Servers
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
+[EXAMPLE] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+"""The sink that the documentation shows, as it stands there."""
 
 
 class Subject(Protocol):
@@ -159,6 +170,38 @@ class PostgresSubject(BlockingSubject):
         return text.replace("\0", "\ufffd")
 
 
+class ObjectsSubject(BlockingSubject):
+    """What a reader finds: of each key the latest version."""
+
+    def __init__(self, dsn: str, tmp_path: Path, format_: str) -> None:
+        settings = Settings(data_dir=tmp_path)
+        self.blocking = ObjectsSink(settings, dsn)
+        self.sink = self.blocking
+        self.place = place_of(settings, dsn)
+        self.format = FORMATS[format_]
+
+    def rows(self, topic: TopicName) -> int:
+        return len(reading.rows(self.place, TABLES[topic], self.format))
+
+    def texts(self) -> list[str]:
+        return [row["text"] for row in reading.rows(self.place, TABLES[TopicName.DOCUMENTS], self.format)]
+
+
+def parquet_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
+    """Parquet in the data directory."""
+    return ObjectsSubject("objects:", tmp_path, "parquet")
+
+
+def json_lines_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
+    """JSON Lines in a folder of their own."""
+    return ObjectsSubject(f"file://{tmp_path}/lines?format=jsonl", tmp_path, "jsonl")
+
+
+def parquet_in_a_bucket(tmp_path: Path, servers: Servers) -> Subject:
+    """Parquet in a bucket of S3."""
+    return ObjectsSubject(servers.moto.dsn(servers.moto.new_bucket()), tmp_path, "parquet")
+
+
 class RedisSubject(BlockingSubject):
     def __init__(self, tmp_path: Path, servers: Servers) -> None:
         self.server = servers.redis
@@ -174,12 +217,35 @@ class RedisSubject(BlockingSubject):
         return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
 
 
+class ExampleSubject(BlockingSubject):
+    """The example that docs/sinks.md shows."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        found: dict[str, Any] = {}
+        exec(compile(EXAMPLE, "docs/sinks.md", "exec"), found)
+        self.blocking = found["FolderSink"](Settings(), f"folder:{tmp_path}/rows")
+        self.sink = self.blocking
+        self.folder = tmp_path / "rows"
+
+    def rows(self, topic: TopicName) -> int:
+        return len(list((self.folder / TABLES[topic].name).glob("*.json")))
+
+    def texts(self) -> list[str]:
+        return [json.loads(path.read_text())["text"] for path in (self.folder / "documents").glob("*.json")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
     "wire": WireSubject,
     "sqlite": SQLiteSubject,
     "postgres": PostgresSubject,
+    "parquet": parquet_in_a_folder,
+    "jsonl": json_lines_in_a_folder,
+    "s3": parquet_in_a_bucket,
     "redis": RedisSubject,
+    "example": ExampleSubject,
+    "webhook": WebhookSubject,
+    "kafka": KafkaSubject,
 }
 """Every kind of sink; the same contract holds for each."""
