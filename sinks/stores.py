@@ -13,6 +13,7 @@ from sinks.sink import Sink
 KINDS = {
     "az": "sinks.objects.sink:ObjectsSink",
     "clickhouse": "sinks.clickhouse.sink:ClickHouseSink",
+    "dynamodb": "sinks.dynamodb.sink:DynamoDBSink",
     "file": "sinks.objects.sink:ObjectsSink",
     "gs": "sinks.objects.sink:ObjectsSink",
     "kafka": "sinks.kafka.sink:KafkaSink",

@@ -62,11 +62,19 @@ class PartitionReader:
 
 
 def records_between(
-    settings: Settings, topic: str, partition: int, first: int | datetime = 0, end: int | None = None
+    settings: Settings,
+    topic: str,
+    partition: int,
+    first: int | datetime = 0,
+    end: int | datetime | None = None,
 ) -> Iterator[Inbound]:
-    """The records of a partition from ``first`` (offset or time) to ``end`` (exclusive; the present end by default)."""
+    """The records of a partition from ``first`` to ``end`` (exclusive; the present end by default).
+
+    A time is that of the first record which is not older.
+    """
     reader = PartitionReader(settings, "odradek-lookup", topic, partition)
     try:
+        end = reader.offset_at(end) if isinstance(end, datetime) else end
         for batch in reader.read(reader.offset_at(first) if isinstance(first, datetime) else first):
             for record in batch:
                 if end is not None and record.offset >= end:
