@@ -45,6 +45,7 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
     gate: _Gate | None = None
     see, orders = partition.memory.store.see, partition.orders
     new = 0
+    is_revisited = bool(links.modified) and partition.crawl(links.crawl).revisit
     # A server that redirects to an address with a session insists on it.
     urls = links.urls if links.reason is Reason.REDIRECT else partition.traps.without_sessions(links.urls)
     for url, priority, modified_s in zip(
@@ -52,7 +53,7 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
     ):
         key = fingerprint(links.crawl, url)
         if key in partition.recent or not see(key):
-            if modified_s:
+            if modified_s and is_revisited:
                 _hasten(partition, host, key, modified_s, now_s)
             continue
         partition.remember(key)
@@ -74,14 +75,18 @@ def admit(partition: Partition, links: Links, trace_id: str | None, now_s: float
 
 
 def _hasten(partition: Partition, host: Host, key: bytes, modified_s: int, now_s: float) -> None:
-    """A known URL was modified: if it has been visited before that and waits for another visit, that is due now."""
+    """A known URL was modified: if it has been visited before that and waits for another visit, that is due soon.
+
+    Not sooner than the shortest time after the last one: anybody may claim that all has changed, and often.
+    """
     entry = partition.memory.store.queued(key)
     if entry is None or entry.past is None or entry.lane is not Lane.RECRAWL:
         return
-    if entry.past.fetched_s < modified_s <= now_s < entry.due_s:
+    due_s = max(now_s, entry.past.fetched_s + partition.settings.revisit.shortest.total_seconds())
+    if entry.past.fetched_s < modified_s <= now_s and due_s < entry.due_s:
         partition.memory.drop(entry)
         host.queues.drop([entry])
-        partition.wait(host, entry._replace(due_s=now_s))
+        partition.wait(host, entry._replace(due_s=due_s))
 
 
 class _Gate:

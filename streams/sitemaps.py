@@ -4,6 +4,7 @@ Whoever writes one of these chooses what is parsed here, so nothing in it costs 
 document type, no depth, 50 MiB and 50,000 URLs as the protocol has them. What is broken is read as far as it goes.
 """
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -18,6 +19,8 @@ MAX_BYTES = 50 * 2**20
 MAX_URLS = 50_000
 """What follows is left out."""
 
+_BEGINNING = re.compile(rb"<\?xml\s|<!DOCTYPE|<(?:\w+:)?(?:urlset|sitemapindex|rss|RDF|feed)[\s>]", re.IGNORECASE)
+_MOST_JUNK_BYTES = 4_096
 _CHUNK_BYTES = 2**16
 _ENTRIES = {"urlset": "url", "sitemapindex": "sitemap", "rss": "item", "RDF": "item", "feed": "entry"}
 """The root of each kind, and what its entries are called."""
@@ -53,6 +56,9 @@ def read(body: bytes, base: str, fetched_at: datetime) -> Sitemap:
     text = body[:MAX_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
     if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return _Reader(base, fetched_at).read(text)
+    # Programs that make them print their complaints first.
+    if (begin := _BEGINNING.search(text, 0, _MOST_JUNK_BYTES)) is not None:
+        text = text[begin.start() :]
     if text[:1] != b"<":
         return _lines(text, base)
     # Half an address is another address.
@@ -126,7 +132,7 @@ class _Reader:
         self._root = _name(tree.getroot())
         if tree.docinfo.internalDTD is not None or tree.docinfo.doctype:
             # No sitemap needs one; a page of HTML has one, and so has whatever would grow when it is read.
-            self._flags.add("not_a_sitemap" if self._root == "html" else "doctype")
+            self._flags.add("doctype" if self._root in _ENTRIES else "not_a_sitemap")
             return False
         return self._root in _ENTRIES
 

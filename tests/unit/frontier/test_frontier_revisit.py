@@ -192,13 +192,27 @@ def test_a_sitemap_that_tells_of_a_change_brings_the_visit_forward() -> None:
         about = {"crawl": "c", "host": "a.test", "reason": Reason.SITEMAP, "depth": 1, "urls": [A]}
         scene.take(Links.model_validate(about | {"modified": [modified_s]}))
 
+    told(fetched_s)
     told(fetched_s - 10)
     told(fetched_s + 10**6)
     assert scene.release(after_s=HOUR_S) == []
-    told(fetched_s + 60)
+    told(fetched_s + 1)
     assert [(each.url, each.visit) for each in scene.release(after_s=1)] == [(A, 1)]
     told(fetched_s + 120)
     assert scene.count("leased") == 1
+
+
+def test_no_sitemap_makes_visits_more_frequent_than_they_may_be() -> None:
+    """However often it claims that the page has changed just now: an hour lies between two visits."""
+    scene = revisiting()
+    scene.admit(A)
+    visit(scene)
+    fetched_s = scene.now_s
+    for _ in range(59):
+        about = {"crawl": "c", "host": "a.test", "reason": Reason.SITEMAP, "depth": 1, "urls": [A]}
+        scene.take(Links.model_validate(about | {"modified": [int(scene.now_s)]}))
+        assert scene.release(after_s=60) == []
+    assert len(scene.release(after_s=fetched_s + HOUR_S + 1 - scene.now_s)) == 1
 
 
 @pytest.mark.parametrize("outcome", [None, Outcome.OK, Outcome.NOT_MODIFIED, Outcome.TIMEOUT, Outcome.CLIENT_ERROR])

@@ -80,6 +80,14 @@ def test_feeds_of_every_age_name_pages() -> None:
     assert hrefs(atom) == ["http://h.test/4"]
 
 
+def test_what_a_program_complains_of_is_skipped() -> None:
+    """Warnings before the beginning, with tags or without, also where there is no prolog."""
+    xml = f"<urlset {NS}><url><loc>http://h.test/1</loc></url></urlset>"
+    assert hrefs("Warning: mysql_connect() <br />\n" + xml) == ["http://h.test/1"]
+    assert hrefs("<br />\n<b>Notice</b>: x\n<?xml version='1.0'?>" + xml) == ["http://h.test/1"]
+    assert found("<!DOCTYPE html><p>" + "x" * 5_000 + xml).flags == ("not_a_sitemap",)
+
+
 def test_lines_of_text_are_a_sitemap() -> None:
     """With any line ends and a byte order mark; a text of another kind is none."""
     assert hrefs(b"\xef\xbb\xbfhttp://h.test/1\r\nhttp://h.test/2\n\n") == ["http://h.test/1", "http://h.test/2"]
