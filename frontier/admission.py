@@ -98,6 +98,7 @@ class _Gate:
         self._partition, self._crawl = partition, links.crawl
         self._is_too_deep = links.depth > deepest
         self._is_wanted = links.reason is Reason.SEED
+        self._wants_sitemaps = crawl.sitemaps and crawl.follow_robots
         self._host = links.host
         self._limits = settings.traps
         self._trap = partition.traps.rule
@@ -117,15 +118,20 @@ class _Gate:
         kind = pattern(url) if "?" in url else None
         if not self._is_wanted and (reason := self._trap(url, self._year) or self._spent(kind)) is not None:
             return reason
-        if not self._tally.urls:
+        tally = self._tally
+        if not tally.urls:
             self._domain.hosts += 1
             self._announce(url)
-        self._tally.take(kind)
+        tally.urls += 1
         self._domain.urls += 1
+        if kind is not None:
+            tally.count(kind)
         return None
 
     def _announce(self, url: str) -> None:
         """A crawl's first URL of a host whose robots.txt was read for another crawl: nobody will tell it again."""
+        if not self._wants_sitemaps:
+            return
         origin = split(url).origin
         rules = self._partition.rulebook.read(origin)
         if rules is not None:

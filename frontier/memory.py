@@ -171,16 +171,22 @@ class Memory:
 
     def count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
         """The share of a URL that has not ended in the figures."""
-        if entry.past is None:
-            self._count(entry.crawl, "leased" if leased else "queued", by)
-        elif leased or entry.lane is not Lane.RECRAWL:
+        if entry.past is not None:
+            self._count_again(entry, by, leased=leased)
+            return
+        self._count(entry.crawl, "leased" if leased else "queued", by)
+        if (leased or entry.attempt) and entry.kind is Kind.PAGE:
+            self._count(entry.crawl, "released", by)
+
+    def _count_again(self, entry: Entry, by: int, *, leased: bool) -> None:
+        """What was visited before is a page while it waits, and while it is visited again."""
+        if leased or entry.lane is not Lane.RECRAWL:
             self._count(entry.crawl, "leased" if leased else "queued", by)
             self._count(entry.crawl, "again", by)
         else:
             self._count(entry.crawl, "revisits", by)
-        if entry.past is not None:
-            self._count(entry.crawl, Fate.PAGE if entry.kind is Kind.PAGE else Fate.SITEMAP, by)
-        if _was_released(entry, leased=leased):
+        self._count(entry.crawl, Fate.PAGE if entry.kind is Kind.PAGE else Fate.SITEMAP, by)
+        if entry.kind is Kind.PAGE:
             self._count(entry.crawl, "released", by)
 
     def count_ending(self, ending: str, by: int) -> None:
@@ -203,14 +209,10 @@ class Memory:
 
 def _ending(entry: Entry, fate: Fate, reason: str | None) -> str:
     """How a visit ended, whether it was ever released, and why not: for the figures of whoever restores this alone."""
-    released = _was_released(entry, leased=fate is not Fate.REFUSED)
+    was_asked_for = fate is not Fate.REFUSED or entry.attempt > 0 or entry.past is not None
+    released = was_asked_for and entry.kind is Kind.PAGE
     ending = f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
     return ending if reason is None else f"{ending}/{reason}"
-
-
-def _was_released(entry: Entry, *, leased: bool) -> bool:
-    """Whether a URL counts among the pages that were requested, however often."""
-    return entry.kind is Kind.PAGE and (leased or entry.attempt > 0 or entry.past is not None)
 
 
 def signed(changes: list[Outbound], owner: str, number: int) -> list[Outbound]:
