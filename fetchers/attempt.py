@@ -5,12 +5,14 @@ import secrets
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import blake2b
 
 from fetchers.dialler import Dial
 from fetchers.media import Keeping
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch, Kind, Page, Request
 
+_GZIP, _GZIP_HEADER_BYTES = b"\x1f\x8b", 10
 _PROCESS = secrets.token_hex(6)
 _NUMBERS = itertools.count()
 
@@ -72,7 +74,7 @@ class Attempt:
         """The page, where there is one, and the fetch; both carry the same new ``fetch_id``."""
         fetch_id = new_fetch_id()
         page = None
-        if self.outcome is Outcome.OK and request.kind is Kind.PAGE and self.status is not None:
+        if self.outcome is Outcome.OK and request.kind is not Kind.ROBOTS and self.status is not None:
             page = Page(
                 fetch_id=fetch_id,
                 crawl=request.crawl,
@@ -89,8 +91,17 @@ class Attempt:
                 body=self.body,
                 cut=self.cut,
                 rendered=self.rendered,
+                kind=request.kind,
             )
         return page, self._fetch(request, worker, fetch_id)
+
+    def _body_hash(self) -> bytes | None:
+        """Of what is whole, or was cut where it always is."""
+        if self.outcome is not Outcome.OK or not self.body or self.cut not in (None, Cut.LENGTH):
+            return None
+        # A gzip header holds the time at which it was made (RFC 1952, 2.3.1).
+        body = self.body[_GZIP_HEADER_BYTES:] if self.body.startswith(_GZIP) else self.body
+        return blake2b(body, digest_size=16).digest()
 
     def _fetch(self, request: Request, worker: str, fetch_id: str) -> Fetch:
         is_rules = request.kind is Kind.ROBOTS and self.outcome is Outcome.OK
@@ -131,6 +142,7 @@ class Attempt:
             delay_ms=request.delay_ms,
             worker=worker,
             body=self.body if is_rules else None,
+            body_hash=None if is_rules else self._body_hash(),
         )
 
 

@@ -29,6 +29,8 @@ HEAD_ONLY = Keeping("head", 0)
 
 _DRAINED_BYTES = 64 * 1024
 """What is read only to keep the connection is not worth more than a new connection costs."""
+MAX_SITEMAP_BYTES = 50 * 2**20
+"""What a sitemap may have (sitemaps.org protocol), even uncompressed."""
 
 
 class Fetcher:
@@ -71,7 +73,7 @@ class Fetcher:
             attempt.fail(Outcome.BLOCKED_ADDRESS, refusal)
             return attempt
         ordered = self._orders().refusal(request.crawl, request.host, request.url)
-        if ordered is not None and request.kind is Kind.PAGE:
+        if ordered is not None and request.kind is not Kind.ROBOTS:
             attempt.fail(Outcome.SKIPPED, f"{ordered} by order")
             return attempt
         dial = Dial()
@@ -113,6 +115,9 @@ class Fetcher:
             return _DRAINED_BYTES
         if request.kind is Kind.ROBOTS:
             return MAX_ROBOTS_BYTES
+        if request.kind is Kind.SITEMAP:
+            # Servers call them anything, the gzipped ones most of all.
+            return max(self._max_body_bytes, MAX_SITEMAP_BYTES)
         kind = declared_type(head.texts(b"content-type"))
         if kind is None:
             return self._max_body_bytes
@@ -152,8 +157,8 @@ class Fetcher:
             attempt.body = text.body
             # The first cut counts: what the network took away, no coding can end well.
             attempt.cut = attempt.cut or (None if text.is_whole else Cut.DECODE)
-            return
-        self._look(attempt, codings)
+        elif request.kind is Kind.PAGE:
+            self._look(attempt, codings)
 
     def _look(self, attempt: Attempt, codings: list[str]) -> None:
         """Judge by the body what the header does not tell."""

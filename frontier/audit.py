@@ -111,7 +111,7 @@ class Audit:
         if fetch.delay_ms is None:
             self.unjudged += 1
         self._judge_pace(self.hosts.setdefault(fetch.host, HostReport()), fetch)
-        if fetch.kind is Kind.PAGE:
+        if fetch.kind is not Kind.ROBOTS:
             self._judge_robots(fetch)
 
     def counts(self) -> Counter[Violation]:

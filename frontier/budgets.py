@@ -31,15 +31,11 @@ class Tally:
 
     def pack(self) -> bytes:
         """For the store and the changelog."""
-        return json.dumps([self.urls, self.hosts, self.patterns], separators=(",", ":")).encode()
+        patterns = json.dumps(self.patterns, separators=(",", ":")) if self.patterns else "{}"
+        return f"[{self.urls},{self.hosts},{patterns}]".encode()
 
-    def take(self, kind: str | None) -> None:
-        """One more URL, of a pattern if it has one."""
-        self.urls += 1
-        if kind is not None:
-            self._count(kind)
-
-    def _count(self, kind: str) -> None:
+    def count(self, kind: str) -> None:
+        """One more URL of a pattern."""
         # Misra and Gries, "Finding repeated elements" (1982): in bounded memory, and no pattern is ever overrated.
         if kind in self.patterns or len(self.patterns) < MOST_PATTERNS:
             self.patterns[kind] = self.patterns.get(kind, 0) + 1

@@ -5,6 +5,9 @@ from enum import StrEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
+from frontier.revisit import Past
+from schemas.records import Kind
+
 _COMPACT = json.JSONEncoder(separators=(",", ":"))
 """Made once: every URL is packed several times in its life."""
 
@@ -16,6 +19,7 @@ class Fate(StrEnum):
     ERROR = "errors"
     REFUSED = "refused"
     MOVED = "moved"
+    SITEMAP = "sitemaps"
 
 
 class Lane(StrEnum):
@@ -50,15 +54,24 @@ class Entry(NamedTuple):
     """Attempts among :attr:`attempt` that count against no limit of attempts."""
     browser: bool = False
     """Whether it takes a browser to get the page."""
+    kind: Kind = Kind.PAGE
+    past: Past | None = None
+    """What the visits before this one have told."""
 
     def pack(self) -> bytes:
-        """All but the fingerprint, which is the key wherever this is kept."""
-        return _COMPACT.encode(self[1:]).encode()
+        """All but the fingerprint, which is the key wherever this is kept, and but what nearly all have in common."""
+        return _COMPACT.encode(self[1:_RARE] if self[_RARE:] == _USUAL else self[1:]).encode()
 
     @property
     def lease(self) -> str:
         """The name of the permission to try this attempt: the same whoever computes it."""
         return f"{self.fingerprint.hex()}.{self.visit}.{self.attempt}"
+
+    def next_visit(self, past: Past, due_s: float) -> "Entry":
+        """Of the same URL."""
+        return self._replace(
+            visit=self.visit + 1, attempt=0, uncounted=0, due_s=due_s, lane=Lane.RECRAWL, trace_id=None, past=past
+        )
 
     @property
     def counted(self) -> int:
@@ -66,6 +79,11 @@ class Entry(NamedTuple):
         return self.attempt - self.uncounted
 
 
+_RARE = Entry._fields.index("uncounted")
+"""Where the fields begin that differ from their defaults in few entries."""
+_USUAL = tuple(Entry._field_defaults[name] for name in Entry._fields[_RARE:])
+_KIND = Entry._fields.index("kind") - 1
+_KINDS = {kind.value: kind for kind in Kind}
 _READ = json.JSONDecoder().decode
 _LANE = Entry._fields.index("lane") - 1
 _LANES = {lane.value: lane for lane in Lane}
@@ -75,6 +93,9 @@ def unpack(fingerprint: bytes, packed: bytes) -> Entry:
     """The entry that was packed."""
     fields = _READ(packed.decode())
     fields[_LANE] = _LANES[fields[_LANE]]
+    if len(fields) > _KIND:
+        fields[_KIND] = _KINDS[fields[_KIND]]
+        fields[_KIND + 1] = fields[_KIND + 1] and Past(*fields[_KIND + 1])
     return Entry(fingerprint, *fields)
 
 

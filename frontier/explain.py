@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Literal
 
-from frontier.entry import Entry, fingerprint, unpack
+from frontier.entry import Entry, Lane, fingerprint, unpack
 from frontier.host import Host
 from frontier.partition import Partition
 from frontier.robots import allows, crawl_delay, deciding_rule
@@ -61,6 +61,7 @@ def why(partition: Partition, host: Host, entry: Entry, now_s: float) -> str:
         f"the host was in trouble {host.failures} times in a row: {more}": left_s and host.failures,
         f"its robots.txt could not be had {host.robots_failures} times: {more}": left_s and host.robots_failures,
         f"the host's delay of {host.delay_s:g} s runs: {more}": left_s,
+        f"it is visited again in {entry.due_s - now_s:.0f} s": entry.due_s > now_s and entry.lane is Lane.RECRAWL,
         f"it is tried again in {entry.due_s - now_s:.1f} s": entry.due_s > now_s,
     }
     fallback = f"its turn among {len(host.queues):,} URLs of the host"

@@ -10,6 +10,7 @@ from frontier.explain import explain
 from frontier.memory import Memory
 from frontier.partition import USED, Partition
 from frontier.store import Store
+from frontier.traps import Traps
 from infra.explain import Fact, Question
 from infra.health import ask
 from infra.kafka.admin import Topics
@@ -58,7 +59,8 @@ def _living(question: Question, number: int) -> Mapping[str, Any] | None:
 def _remembered(question: Question, number: int) -> Mapping[str, Any]:
     """The answer of a frontier that holds nothing but this URL, its host and its robots.txt."""
     url = question.url
-    wanted = {b"u" + fingerprint(question.crawl.name, url.href), b"h" + url.host.encode(), b"r" + url.origin.encode()}
+    known_as = Traps(question.settings.frontier.traps).without_session(url.href)
+    wanted = {b"u" + fingerprint(question.crawl.name, known_as), b"h" + url.host.encode(), b"r" + url.origin.encode()}
     store = Store(":memory:")
     memory = Memory(store, number)
     reader = PartitionReader(question.settings, "odradek-explain", TopicName.FRONTIER_STATE, number)

@@ -7,6 +7,8 @@ from frontier.entry import Fate
 from frontier.owned import Owned
 
 QUEUED, LEASED = "queued", "leased"
+REVISITS, AGAIN = "revisits", "again"
+"""What waits to be visited again, and what is just being visited again: both are pages already."""
 _SEEN = {QUEUED, LEASED, *(fate.value for fate in Fate)}
 """A URL that was seen is exactly one of these."""
 
@@ -18,6 +20,7 @@ def figures(partitions: Iterable[Owned]) -> Counter[str]:
     queued         URLs that wait: for their host, its robots.txt, or another attempt
     leased         requests that are out, those for robots.txt included
     waiting_robots of these: for robots.txt; their hosts wait for the answer
+    revisits       URLs that wait for the time of their next visit
     seen           URLs that were ever taken
     hosts          hosts in memory: with work, or with a delay that still runs
     outbox         transactions of which the broker does not have all yet
@@ -35,6 +38,7 @@ def figures(partitions: Iterable[Owned]) -> Counter[str]:
         what = name.rpartition("/")[2]
         over_all["queued"] += count if what == QUEUED else 0
         over_all["waiting_robots"] -= count if what == LEASED else 0
-        over_all["seen"] += count if what in _SEEN else 0
+        over_all["revisits"] += count if what == REVISITS else 0
+        over_all["seen"] += count if what in _SEEN else -count if what == AGAIN else 0
     total.update(over_all)
     return total

@@ -25,7 +25,7 @@ class Lease:
     @property
     def kind(self) -> Kind:
         """What was asked for."""
-        return Kind.ROBOTS if self.entry is None else Kind.PAGE
+        return Kind.ROBOTS if self.entry is None else self.entry.kind
 
     @property
     def topic(self) -> TopicName:

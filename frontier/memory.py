@@ -13,7 +13,7 @@ A change is one record of the compacted topic ``frontier-state``; its key begins
 
 from collections import Counter
 
-from frontier.entry import Entry, Fate, unpack
+from frontier.entry import Entry, Fate, Lane, unpack
 from frontier.host import Host
 from frontier.outbox import Bundle, pack
 from frontier.robots import Rules
@@ -21,6 +21,7 @@ from frontier.store import Store
 from frontier.tallies import Tallies
 from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
+from schemas.records import Kind
 
 OWNER_HEADER = "owner"
 _RELEASED, _UNRELEASED = "released", "unreleased"
@@ -42,7 +43,7 @@ class Memory:
         """A URL waits: it is new, or is tried again."""
         packed = entry.pack()
         self.store.put(entry, packed)
-        self._count(entry.crawl, "queued", 1)
+        self.count_entry(entry, 1, leased=False)
         self._change(b"u" + entry.fingerprint, b"q" + packed)
 
     def lease(self, entry: Entry) -> None:
@@ -50,28 +51,24 @@ class Memory:
         packed = entry.pack()
         self.store.remove(entry.fingerprint)
         self.store.lease(entry.lease, entry.host, packed)
-        self._count(entry.crawl, "queued", -1)
-        self._count(entry.crawl, "leased", 1)
-        if entry.attempt == 0:
-            self._count(entry.crawl, "released", 1)
+        self.count_entry(entry, -1, leased=False)
+        self.count_entry(entry, 1, leased=True)
         self._change(b"u" + entry.fingerprint, b"l" + packed)
 
     def unlease(self, entry: Entry) -> None:
         """It is not being fetched any more."""
         self.store.unlease(entry.lease)
-        self._count(entry.crawl, "leased", -1)
+        self.count_entry(entry, -1, leased=True)
 
     def drop(self, entry: Entry) -> None:
         """A URL does not wait any more, without having been fetched."""
         self.store.remove(entry.fingerprint)
-        self._count(entry.crawl, "queued", -1)
+        self.count_entry(entry, -1, leased=False)
 
     def done(self, entry: Entry, fate: Fate, reason: str | None = None) -> None:
         """A visit has ended, for a reason where it was refused; the URL stays seen."""
         ending = _ending(entry, fate, reason)
-        self._count(entry.crawl, fate, 1)
-        if reason is not None:
-            self._count(entry.crawl, f"{fate}/{reason}", 1)
+        self.count_ending(ending, 1)
         self.store.end(entry.fingerprint, ending)
         self._change(b"u" + entry.fingerprint, b"d" + ending.encode())
 
@@ -174,8 +171,22 @@ class Memory:
 
     def count_entry(self, entry: Entry, by: int, *, leased: bool) -> None:
         """The share of a URL that has not ended in the figures."""
+        if entry.past is not None:
+            self._count_again(entry, by, leased=leased)
+            return
         self._count(entry.crawl, "leased" if leased else "queued", by)
-        if leased or entry.attempt:
+        if (leased or entry.attempt) and entry.kind is Kind.PAGE:
+            self._count(entry.crawl, "released", by)
+
+    def _count_again(self, entry: Entry, by: int, *, leased: bool) -> None:
+        """What was visited before is a page while it waits, and while it is visited again."""
+        if leased or entry.lane is not Lane.RECRAWL:
+            self._count(entry.crawl, "leased" if leased else "queued", by)
+            self._count(entry.crawl, "again", by)
+        else:
+            self._count(entry.crawl, "revisits", by)
+        self._count(entry.crawl, Fate.PAGE if entry.kind is Kind.PAGE else Fate.SITEMAP, by)
+        if entry.kind is Kind.PAGE:
             self._count(entry.crawl, "released", by)
 
     def count_ending(self, ending: str, by: int) -> None:
@@ -198,7 +209,8 @@ class Memory:
 
 def _ending(entry: Entry, fate: Fate, reason: str | None) -> str:
     """How a visit ended, whether it was ever released, and why not: for the figures of whoever restores this alone."""
-    released = fate is not Fate.REFUSED or entry.attempt > 0
+    was_asked_for = fate is not Fate.REFUSED or entry.attempt > 0 or entry.past is not None
+    released = was_asked_for and entry.kind is Kind.PAGE
     ending = f"{entry.crawl}/{fate}/{_RELEASED if released else _UNRELEASED}"
     return ending if reason is None else f"{ending}/{reason}"
 

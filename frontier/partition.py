@@ -9,7 +9,7 @@ from typing import get_args
 
 from frontier import host as hosts
 from frontier.budgets import Spent
-from frontier.entry import Entry, Fate
+from frontier.entry import Entry, Fate, Lane
 from frontier.host import Host
 from frontier.leases import Lease, robots_lease, unpack_lease
 from frontier.memory import Memory
@@ -22,7 +22,7 @@ from infra.settings import FrontierSettings
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import UrlRefused, UrlReleased
 from schemas.orders import Orders
-from schemas.records import Crawl
+from schemas.records import Crawl, Kind
 from schemas.url import split
 
 USED = "used"
@@ -68,7 +68,8 @@ class Partition:
         store = self.memory.store
         # Nobody knows when a host was asked last by whoever had it before us; a new file has nobody before us.
         self._opened_s = now_s if store.meta(USED) else float("-inf")
-        store.clamp_due(now_s + self.settings.longest_retry_after.total_seconds())
+        latest_s, latest_revisit_s = self.settings.longest_retry_after, 2 * self.settings.revisit.longest
+        store.clamp_due(now_s + latest_s.total_seconds(), now_s + latest_revisit_s.total_seconds())
         for name, crawl, lane, queued in store.waiting():
             self.host(name, now_s).queues.load(crawl, lane, queued)
         for name, host_name, packed in store.leases():
@@ -190,12 +191,19 @@ class Partition:
         crawl = None if host.condemned else self._stopped(host)
         if not host.condemned and crawl is None:
             return 0
-        entries = self.memory.store.some(host.name, crawl, MAX_OF_A_HOST)
+        reason = host.condemned or "stopped"
+        # Trouble passes, and what waits for another visit has time.
+        spared = None if reason in ("stopped", "blocked") else Lane.RECRAWL
+        entries = self.memory.store.some(host.name, crawl, MAX_OF_A_HOST, spared)
         for entry in entries:
             self.memory.drop(entry)
-            self.refuse(entry, host.condemned or "stopped")
+            if entry.past is None or spared is None:
+                self.refuse(entry, reason)
         host.queues.drop(entries)
-        if not host.queues:
+        for entry in entries if spared else ():
+            if entry.past is not None:
+                self.wait(host, entry.next_visit(entry.past, entry.due_s + entry.past.interval_s))
+        if len(entries) < MAX_OF_A_HOST:
             host.condemned = None
         return len(entries)
 
@@ -225,7 +233,7 @@ class Partition:
     def _over(self, crawl: Crawl, entry: Entry) -> str | None:
         ordered = self.orders.budget(crawl.name)
         budget = crawl.max_pages if ordered is None else ordered
-        if budget is None or entry.attempt or self.released_pages(crawl.name) < budget:
+        if budget is None or entry.attempt or entry.past is not None or self.released_pages(crawl.name) < budget:
             return None
         return "over_budget"
 
@@ -248,7 +256,8 @@ class Partition:
 
     def _release_page(self, host: Host, entry: Entry, rules: Rules | None, now_s: float) -> None:
         delay = self.delay(host, self.crawl(entry.crawl), rules)
-        entry = entry._replace(browser=entry.browser or self.needs_browser(entry.url))
+        if entry.kind is Kind.PAGE and not entry.browser and self.needs_browser(entry.url):
+            entry = entry._replace(browser=True)
         self.longest_rest_s += 0.01 * (bearable_s(delay) - self.longest_rest_s)
         self.memory.lease(entry)
         self.leases[entry.lease] = Lease(host.name, entry, "", entry.hops, now_s)

@@ -21,13 +21,13 @@ def trace(entry: Entry) -> Trace:
 
 
 def page_request(entry: Entry, about: Trace, delay: timedelta, robots: str | None) -> Outbound:
-    """Permission to fetch a page."""
+    """Permission to fetch a page or a sitemap."""
     request = Request(
         crawl=entry.crawl,
         url=entry.url,
         url_id=url_id(entry.url),
         host=entry.host,
-        kind=Kind.PAGE,
+        kind=entry.kind,
         lease=entry.lease,
         visit=entry.visit,
         attempt=entry.attempt,
@@ -36,6 +36,8 @@ def page_request(entry: Entry, about: Trace, delay: timedelta, robots: str | Non
         parent=entry.parent,
         delay_ms=round(delay.total_seconds() * 1000),
         robots=robots,
+        etag=entry.past.etag if entry.past else None,
+        last_modified=entry.past.last_modified if entry.past else None,
         released_at=datetime.now(UTC),
     )
     return Outbound(destination(entry), entry.host.encode(), encode(request), [about.header()])
@@ -89,8 +91,23 @@ def redirect(entry: Entry, target: Url) -> Outbound:
         hops=entry.hops + 1,
         parent=entry.url,
         urls=[target.href],
+        kind=entry.kind,
     )
     return Outbound(TopicName.LINKS, target.host.encode(), encode(links))
+
+
+def sitemap(entry: Entry) -> Outbound:
+    """A sitemap that a robots.txt names, for the partition of its host."""
+    links = Links(
+        crawl=entry.crawl,
+        host=entry.host,
+        reason=Reason.SITEMAP,
+        depth=entry.depth,
+        parent=entry.parent,
+        urls=[entry.url],
+        kind=Kind.SITEMAP,
+    )
+    return Outbound(TopicName.LINKS, entry.host.encode(), encode(links))
 
 
 def robots_version(origin: str, version: str, fetch: Fetch) -> Outbound:

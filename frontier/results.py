@@ -2,13 +2,16 @@
 
 from datetime import timedelta
 
+from frontier import revisit
 from frontier.backoff import backoff, retry_after
 from frontier.entry import Entry, Fate, Lane, fingerprint
 from frontier.host import Host
 from frontier.leases import Lease, is_lost
-from frontier.partition import Partition
+from frontier.partition import MAX_OF_A_HOST, Partition
 from frontier.records import decision, redirect, robots_version
+from frontier.revisit import Past
 from frontier.robots import Rules, crawl_delay, verdict
+from frontier.sitemaps import announce
 from infra.kafka.topics import TopicName
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.frontier import HostGivenUp, LeaseLost, ResultIgnored, VisitEnded
@@ -28,7 +31,7 @@ def settle(partition: Partition, fetch: Fetch, now_s: float) -> None:
     lease = partition.leases.pop(fetch.lease, None)
     if lease is None:
         emit(ResultIgnored())
-        if fetch.kind is Kind.PAGE and fetch.outcome is Outcome.REDIRECT:
+        if fetch.kind is not Kind.ROBOTS and fetch.outcome is Outcome.REDIRECT:
             # Its target may not have been published before a disk was lost; where it has, it is known already.
             _follow(partition, _entry(fetch), fetch.redirect_to or "")
         return
@@ -64,7 +67,8 @@ def _keep_delay(host: Host, fetch: Fetch, now_s: float) -> None:
 def _entry(fetch: Fetch) -> Entry:
     """The entry that a result was for, as far as its records need it."""
     about = (fetch.depth, fetch.hops, fetch.parent, fetch.visit, fetch.attempt)
-    return Entry(fingerprint(fetch.crawl, fetch.url), fetch.crawl, fetch.url, fetch.host, *about, 0.0, None)
+    key = fingerprint(fetch.crawl, fetch.url)
+    return Entry(key, fetch.crawl, fetch.url, fetch.host, *about, 0.0, None, kind=fetch.kind)
 
 
 def _judge_host(partition: Partition, host: Host, fetch: Fetch, now_s: float) -> None:
@@ -89,10 +93,44 @@ def _page(partition: Partition, host: Host, entry: Entry, fetch: Fetch, now_s: f
         partition.wait(host, following._replace(due_s=max(host.next_s, following.due_s)))
         return
     fate = _FATES.get(fetch.outcome, Fate.ERROR)
-    partition.memory.done(entry, fate)
+    if fate is Fate.PAGE and entry.kind is Kind.SITEMAP:
+        fate = Fate.SITEMAP
+    past = _past(partition, entry, fetch, fate, now_s)
+    if past is None:
+        partition.memory.done(entry, fate)
+    else:
+        partition.wait(host, entry.next_visit(past, revisit.due_s(past, now_s, partition.dice.random())))
     emit(VisitEnded(fetch.outcome))
     if fetch.outcome is Outcome.REDIRECT:
         _follow(partition, entry, fetch.redirect_to or "")
+
+
+def _past(partition: Partition, entry: Entry, fetch: Fetch, fate: Fate, now_s: float) -> Past | None:
+    """What is remembered for the next visit; ``None`` when this was the last."""
+    if fate is Fate.MOVED or not partition.crawl(entry.crawl).revisit:
+        return None
+    settings = partition.settings.revisit
+    if fate is Fate.ERROR:
+        return None if entry.past is None else revisit.missed(entry.past, settings)
+    return revisit.visited(entry.past, fetch, now_s, settings)
+
+
+def _put_off(partition: Partition, host: Host, now_s: float) -> None:
+    """What is due to be visited again at a host that was given up has missed this visit."""
+    for queue in list(host.queues):
+        if queue.lane is not Lane.RECRAWL:
+            continue
+        head = partition.memory.store.head(host.name, (queue.crawl, queue.lane), MAX_OF_A_HOST)
+        due = [entry for entry in head if entry.due_s <= now_s]
+        host.queues.drop(due)
+        for entry in due:
+            partition.memory.drop(entry)
+            past = entry.past and revisit.missed(entry.past, partition.settings.revisit)
+            if past is None:
+                partition.memory.done(entry, Fate.ERROR)
+            else:
+                due_s = revisit.due_s(past, now_s, partition.dice.random())
+                partition.wait(host, entry._replace(past=past, due_s=due_s))
 
 
 def _following(partition: Partition, entry: Entry, retry: Retry, now_s: float) -> Entry | None:
@@ -151,6 +189,9 @@ def _robots(partition: Partition, host: Host, lease: Lease, fetch: Fetch, now_s:
         _keep_delay(host, fetch, now_s)
         partition.rulebook.write(lease.origin, found)
         partition.memory.send(robots_version(lease.origin, found.version, fetch))
+        # Every crawl that waits for the host reads by this robots.txt, whichever asked for it.
+        crawls = dict.fromkeys([fetch.crawl, *(queue.crawl for queue in host.queues)])
+        announce(partition, crawls, lease.origin, found)
         return
     may_change = fetch.outcome in (Outcome.OK, Outcome.REDIRECT)  # cut, or too many hops
     if CONSEQUENCES[fetch.outcome].retry is Retry.NEVER and not may_change:
@@ -167,6 +208,7 @@ def give_up(partition: Partition, host: Host, reason: str, now_s: float) -> None
     """What waits for a host ends, each URL with the reason; a URL that comes later tries the host anew."""
     ended = len(host.queues)
     partition.condemn(host, reason)
+    _put_off(partition, host, now_s)
     host.silent = host.robots_failures = 0
     host.next_s = max(host.next_s, now_s + partition.settings.backoff_longest.total_seconds())
     partition.memory.put_host(host)

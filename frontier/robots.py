@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from hashlib import blake2b
 from typing import NamedTuple
@@ -110,6 +111,11 @@ def crawl_delay(rules: Rules, token: str, longest: timedelta) -> timedelta:
     if seconds is None or not math.isfinite(seconds) or seconds <= 0:
         return timedelta(0)
     return min(timedelta(seconds=min(float(seconds), 1e6)), longest)
+
+
+def sitemaps(rules: Rules) -> Iterator[str]:
+    """The sitemaps that the rules name, for whichever agent, as they are written."""
+    return iter(_parsed(rules.text).sitemaps) if "sitemap" in rules.text.lower() else iter(())
 
 
 def deciding_rule(rules: Rules, url: str, token: str) -> str | None:

@@ -143,11 +143,12 @@ class Store:
         )
         return [_waiting(*row) for row in self._db.execute(sql, (host, _lane(*place), limit))]
 
-    def some(self, host: str, crawl: str | None, limit: int) -> list[Entry]:
-        """Some URLs that wait for a host, of one crawl or of all."""
-        sql = "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? AND lane >= ? AND lane < ? LIMIT ?"
+    def some(self, host: str, crawl: str | None, limit: int, spared: Lane | None = None) -> list[Entry]:
+        """Some URLs that wait for a host, of one crawl or of all, but for those of one lane."""
+        sql = "SELECT fingerprint, packed, due_s FROM queue WHERE host = ? AND lane >= ? AND lane < ?"
         first, last = ("", "\U0010ffff") if crawl is None else (f"{crawl}/", f"{crawl}0")
-        return [_waiting(*row) for row in self._db.execute(sql, (host, first, last, limit))]
+        rows = self._db.execute(f"{sql} AND lane NOT LIKE ? LIMIT ?", (host, first, last, f"%/{spared or '-'}", limit))
+        return [_waiting(*row) for row in rows]
 
     def waiting(self) -> Iterator[tuple[str, str, Lane, int]]:
         """Each host, crawl and lane with URLs that wait, and how many."""
@@ -157,9 +158,12 @@ class Store:
             crawl, _, name = lane.rpartition("/")
             yield host, crawl, Lane(name), count
 
-    def clamp_due(self, latest_s: float) -> None:
-        """Let nothing wait beyond ``latest_s``: what a clock that was set back would otherwise delay for long."""
-        self._db.execute("UPDATE queue SET due_s = ? WHERE due_s > ?", (latest_s, latest_s))
+    def clamp_due(self, latest_s: float, latest_revisit_s: float) -> None:
+        """Let nothing wait beyond these: what a clock that was set back would otherwise delay for long."""
+        lane = f"%/{Lane.RECRAWL}"
+        sql = "UPDATE queue SET due_s = ? WHERE due_s > ? AND lane"
+        self._db.execute(f"{sql} NOT LIKE ?", (latest_s, latest_s, lane))
+        self._db.execute(f"{sql} LIKE ?", (latest_revisit_s, latest_revisit_s, lane))
 
     def lease(self, lease: str, host: str, packed: bytes) -> None:
         """Remember what is being fetched."""

@@ -23,17 +23,17 @@ def of_domain(crawl: str, host: str) -> str:
 
 
 def step(count: int) -> int:
-    """Grows with each quarter or eighth of the count, from 16 on: a tally is written at each step."""
+    """Grows with each half or third of the count, from 16 on: a tally is written at each step."""
     if count < _FIRST_STEP:
         return min(count, 1)
     size = count.bit_length()
-    return 8 * size + (count >> (size - 3))
+    return 4 * size + (count >> (size - 2))
 
 
 class Tallies:
     """Exact in memory, and written only now and then: at the end of a transaction in which one took a step.
 
-    Whoever takes the partition over has forgotten a fifth of a tally at the most, which a budget can bear, and of a
+    Whoever takes the partition over has forgotten a third of a tally at the most, which a budget can bear, and of a
     domain no host that it has counted: to write all of them with every URL would cost more than all rules together.
     """
 

@@ -94,7 +94,7 @@ class Completion:
 
     def _frontier_is_empty(self, beats: list[Heartbeat]) -> bool:
         frontiers = [beat for beat in beats if beat.stage == FRONTIER]
-        held = (f"crawl/{self._crawl}/queued", f"crawl/{self._crawl}/leased", "outbox")
+        held = (f"crawl/{self._crawl}/queued", f"crawl/{self._crawl}/leased", f"crawl/{self._crawl}/revisits", "outbox")
         return bool(frontiers) and not any(beat.counts.get(name, 0) for beat in frontiers for name in held)
 
     def _passed(self, beats: list[Heartbeat], offsets: Offsets) -> bool:

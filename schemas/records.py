@@ -37,6 +37,8 @@ class Kind(StrEnum):
 
     PAGE = "page"
     ROBOTS = "robots"
+    SITEMAP = "sitemap"
+    """A sitemap or a feed: no page, but a source of URLs."""
 
 
 class Cut(StrEnum):
@@ -54,6 +56,8 @@ class Seed(Record):
 
     url: str
     crawl: str = Field(default=DEFAULT_CRAWL, pattern=_CRAWL_NAME)
+    kind: Kind = Kind.PAGE
+    """A page, or a sitemap or feed whose URLs are wanted."""
 
 
 class Crawl(Record):
@@ -72,6 +76,10 @@ class Crawl(Record):
     follow_robots: bool = True
     weight: int = Field(default=1, ge=1, le=1_000)
     """Its share of a host that several crawls want pages of."""
+    sitemaps: bool = True
+    """Whether the sitemaps that a robots.txt names are read."""
+    revisit: bool = False
+    """Whether pages are visited again and again: such a crawl has no end."""
     created_at: datetime
 
 
@@ -85,7 +93,7 @@ class Proxies(Record):
 
 
 class Links(Record):
-    """URLs of one host that one page (or seed, or redirect) names."""
+    """URLs of one host that one page (or seed, redirect, sitemap) names."""
 
     crawl: str
     host: str
@@ -95,6 +103,12 @@ class Links(Record):
     hops: int = 0
     parent: str | None = None
     urls: list[str]
+    kind: Kind = Kind.PAGE
+    """What is expected there."""
+    priorities: list[int] = []
+    """Of each of :attr:`urls`, higher is sooner (as :class:`schemas.orders.Order` counts); empty: 0 for all."""
+    modified: list[int] = []
+    """When each of :attr:`urls` was modified by what names it, in seconds since the epoch, 0 unknown; or empty."""
 
 
 class Request(Record):
@@ -168,6 +182,8 @@ class Fetch(Record):
     worker: str
     body: bytes | None = None
     """Of a robots.txt only: at most 500 KiB, content codings undone."""
+    body_hash: bytes | None = None
+    """BLAKE2b-128 of a whole body as it came, but for the time in a gzip header: whether a page has changed."""
 
 
 class Page(Record):
@@ -192,6 +208,7 @@ class Page(Record):
     """Where the body lies that no record can hold, by its BLAKE2b-256; :attr:`body` is empty then."""
     rendered: bool = False
     """Whether the body is what a browser made of the response: HTML in UTF-8, without codings, and so the head says."""
+    kind: Kind = Kind.PAGE
 
 
 class Document(Record):

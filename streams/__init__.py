@@ -15,5 +15,8 @@ read never does: its document says by flags what could not be done as it should.
 
 ``replay`` does the same to pages that are stored, for documents alone.
 
+A page that is a sitemap or a feed is none (``sitemaps``): what it names and is in scope goes to ``links``, with the
+order in which it is wanted (``sitemap_links``).
+
 The life of one seed: ``seeds`` reads text, JSON or Avro; its URL in canonical form goes to ``links``.
 """

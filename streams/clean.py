@@ -21,6 +21,7 @@ class Cleaned(NamedTuple):
 
     document: Document
     follow: list[Url]
+    feeds: list[Url]
 
 
 def clean(page: Page, robots_token: str, *, obey: bool, now: datetime) -> Cleaned:
@@ -72,7 +73,7 @@ def finish(opened: Opened, way: Way, now: datetime) -> Cleaned:
         markdown=markdown,
         **_about(content),
     )
-    return Cleaned(document, list(content.follow))
+    return Cleaned(document, *content.followed)
 
 
 def _about(content: Content) -> dict[str, Any]:

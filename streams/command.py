@@ -53,7 +53,8 @@ def try_page(
         sys.stdout.write(_markdown(opened) + "\n")
         return
     start_s = time.process_time()
-    document, follow = finish(opened, Way(settings.identity.robots_token, obey=True, sites=sites), datetime.now(UTC))
+    way = Way(settings.identity.robots_token, obey=True, sites=sites, links=settings.streams.links)
+    document, follow, _ = finish(opened, way, datetime.now(UTC))
     cpu_ms = round((time.process_time() - start_s) * 1_000, 3)
     if json_output:
         shown = _fields(document) | {

@@ -6,8 +6,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from schemas.records import Page
-from schemas.url import Url
-from streams import dates, errorpages, hostility, maintext, markup, metadata, pdf
+from streams import dates, errorpages, hostility, maintext, markup, metadata, pdf, policy
 from streams.charset import decode
 from streams.maintext import MainText
 from streams.markdown import markdown as as_markdown
@@ -16,6 +15,7 @@ from streams.media import is_text
 from streams.metadata import NOTHING, Metadata
 from streams.opened import Opened, Way
 from streams.outlinks import resolve
+from streams.policy import Followed
 from streams.scan import MAX_CHARS as MAX_SCANNED_CHARS
 from streams.scan import scan
 from streams.sites import NOTHING as NOTHING_OWN
@@ -30,7 +30,7 @@ class Content(NamedTuple):
     charset: str | None = None
     links: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
-    follow: tuple[Url, ...] = ()
+    followed: Followed = Followed([], [])
     flags: tuple[str, ...] = ()
     words: int = 0
     headings: Sequence[str] = ()
@@ -56,9 +56,10 @@ def html(opened: Opened, way: Way) -> Content:
     resolved = resolve(parsed.base, parsed.links)
     if resolved.more:
         flags.append("too_many_links")
-    asked = markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
-    obeyed = parsed.directives | asked if way.obey else frozenset[str]()
-    follow = () if markup.forbids_following(obeyed) else tuple(resolved.follow)
+    asked = parsed.directives | markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
+    if policy.marks(way.links, asked):
+        flags.append(policy.NOINDEX)
+    followed = policy.follow(way.links, parsed, resolved, asked if way.obey else frozenset(), page.url)
     links = tuple(url.href for url in resolved.urls)
     if page.status == HTTPStatus.OK and (said := errorpages.mark(parsed.title, text, parsed.noscript)) is not None:
         flags.append(said)
@@ -68,7 +69,7 @@ def html(opened: Opened, way: Way) -> Content:
         charset=charset,
         links=links,
         anchors=tuple(resolved.anchors),
-        follow=follow,
+        followed=followed,
         flags=tuple(flags),
         words=main.words,
         headings=main.headings,
@@ -104,14 +105,15 @@ def pdf_file(opened: Opened, way: Way) -> Content:
     found, page = pdf.read(opened.body), opened.page
     resolved = resolve(page.url, [Link(href, nofollow=False) for href in found.links])
     asked = markup.header_directives(opened.fields.get("x-robots-tag", ()), way.robots_token)
-    forbidden = way.obey and markup.forbids_following(asked)
+    forbidden = way.obey and policy.forbids_following(way.links, asked)
+    noindex = (policy.NOINDEX,) if policy.marks(way.links, asked) else ()
     return Content(
         title=found.title,
         text=found.text,
         links=tuple(url.href for url in resolved.urls),
         anchors=tuple(resolved.anchors),
-        follow=() if forbidden else tuple(resolved.follow),
-        flags=found.flags,
+        followed=Followed([] if forbidden else resolved.follow, []),
+        flags=(*found.flags, *noindex),
         words=len(found.text.split()),
         headings=found.headings,
         metadata=_of_pdf(found, page.fetched_at),

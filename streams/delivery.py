@@ -1,17 +1,28 @@
 """What a batch of pages gives, until the broker has it."""
 
+from typing import NamedTuple
+
 from infra.kafka.producer import Headers, Outbound
 from infra.kafka.topics import TopicName
 from infra.telemetry.tracing import Trace
 from infra.telemetry.vocabulary.streams import PageCleaned
-from schemas.records import Document, Links
+from schemas.records import Decision, Document, Kind, Links
 from schemas.versions import Change, Version
 from schemas.wire import encode
 from streams.outlinks import Outlinks
+from streams.sitemap_links import Listed
 from streams.versions import key_of
 
 Place = tuple[int, bytes]
 """Partition and key of a page's version."""
+
+
+class Told(NamedTuple):
+    """What there is to tell of a page beside its document."""
+
+    links: Outlinks
+    trace: Trace
+    change: Change | None
 
 
 class Delivery:
@@ -27,12 +38,15 @@ class Delivery:
         self.versions: dict[Place, Version] = {}
         self.size_bytes = 0
 
-    def add(self, document: Document, links: Outlinks, trace: Trace, change: Change | None) -> None:
-        """What one page gives."""
-        value = encode(document)
+    def add(self, kept: Document | Decision, document: Document, told: Told) -> None:
+        """What one page gives: its document, or why there is none, what changed, and its links."""
+        links, trace, change = told
+        value = encode(kept)
         self.size_bytes += len(value)
         header = trace.child().header()
-        self.records.append(Outbound(TopicName.DOCUMENTS, document.url_id, value, [header]))
+        is_kept = isinstance(kept, Document)
+        topic, key = (TopicName.DOCUMENTS, kept.url_id) if is_kept else (TopicName.EVENTS, kept.host.encode())
+        self.records.append(Outbound(topic, key, value, [header]))
         if change is not None:
             self.records.append(Outbound(TopicName.CHANGES, change.url_id, encode(change), [header]))
         # A link's trace is that of its own visit, which the frontier begins.
@@ -47,10 +61,22 @@ class Delivery:
             out_of_scope=links.out_of_scope,
             over_limit=links.over_limit,
             flags=tuple(document.flags),
+            kept=is_kept,
             copy="exact" if document.duplicate_of else "near" if document.near_duplicate_of else None,
             changed=tuple(change.fields) if change is not None else (),
         )
         self.cleaned.append((event, trace))
+
+    def add_feeds(self, feeds: Outlinks) -> None:
+        """The feeds of a page: links, but to no pages."""
+        self.records += [links_record(each.model_copy(update={"kind": Kind.SITEMAP}), []) for each in feeds.records]
+        self.told.update(feeds.keys)
+
+    def add_listed(self, found: Listed) -> None:
+        """One sitemap's links."""
+        records = [links_record(each, []) for each in found.records]
+        self.size_bytes += sum(len(each.value or b"") for each in records)
+        self.records += records
 
     def version_records(self) -> list[tuple[int, Outbound]]:
         """The versions by partition, each page's last."""

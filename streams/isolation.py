@@ -18,6 +18,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import BinaryIO
 
+from infra.settings import LinkSettings
 from schemas.records import Document, Page
 from schemas.url import split
 from schemas.wire import decode, encode
@@ -65,7 +66,7 @@ class Isolation:
         assert process.stdin is not None
         assert process.stdout is not None
         order: dict[str, object] = {"robots_token": way.robots_token, "obey": way.obey, "markdown": way.markdown}
-        order["now"] = now.isoformat()
+        order |= {"now": now.isoformat(), "links": way.links.model_dump()}
         if way.sites.rules is not self._rules:
             self._rules = way.sites.rules
             order["rules"] = self._rules.given.model_dump(mode="json")
@@ -73,7 +74,8 @@ class Isolation:
             process.stdin.write(_LENGTH.pack(len(part)) + part)
         await process.stdin.drain()
         document = decode(Document, await _read(process.stdout))
-        return Cleaned(document, [split(href) for href in json.loads(await _read(process.stdout))])
+        pages, feeds = json.loads(await _read(process.stdout))
+        return Cleaned(document, list(map(split, pages)), list(map(split, feeds)))
 
     async def _running(self) -> subprocess.Process:
         if self._process is None or self._process.returncode is not None:
@@ -109,8 +111,9 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         if "rules" in wanted:
             sites = sites._replace(rules=Rules(RuleSet.model_validate(wanted["rules"])))
         way = Way(str(wanted["robots_token"]), bool(wanted["obey"]), markdown=bool(wanted["markdown"]), sites=sites)
+        way = way._replace(links=LinkSettings.model_validate(wanted["links"]))
         cleaned = finish(open_page(decode(Page, page)), way, datetime.fromisoformat(str(wanted["now"])))
-        follow = json.dumps([url.href for url in cleaned.follow]).encode()
+        follow = json.dumps([[url.href for url in urls] for urls in (cleaned.follow, cleaned.feeds)]).encode()
         answers.writelines(_LENGTH.pack(len(part)) + part for part in (encode(cleaned.document), follow))
         answers.flush()
 

@@ -19,6 +19,7 @@ _MOST_REFRESH_S = 10
 """A page that calls itself anew later than this is no redirect."""
 _REFRESH = re.compile(r"""\s*(\d{1,6})(?:\.\d*)?\s*[;,]?\s*(?:url\s*=\s*)?(["']?)(.*)""", re.IGNORECASE | re.DOTALL)
 _EVERYBODY = "robots"
+_FEEDS = frozenset(("application/rss+xml", "application/atom+xml", "application/rdf+xml"))
 _META_KINDS = ("name", "property", "itemprop", "http-equiv")
 _AGENT = re.compile(r"\s*([\w-]+)\s*")
 # Directives that take a value after a colon, where others have the name of an agent before it.
@@ -32,6 +33,14 @@ class Link(NamedTuple):
     nofollow: bool
     text: str = ""
     """Of the anchor, white space collapsed, at most 200 characters."""
+
+
+class Alternate(NamedTuple):
+    """A link element that names the same in another form."""
+
+    href: str
+    is_translation: bool
+    is_feed: bool
 
 
 class Markup(NamedTuple):
@@ -58,6 +67,8 @@ class Markup(NamedTuple):
     """JSON-LD blocks."""
     noscript: str = ""
     """What the first noscript element of the body has for readers without scripts."""
+    alternates: list[Alternate] = []
+    """Translations and feeds, as written."""
 
 
 def parse(html: str) -> LexborHTMLParser:
@@ -72,11 +83,7 @@ def read(tree: LexborHTMLParser, url: str, robots_token: str) -> Markup:
     links = _links(tree)
     if target:
         links.append(Link(target, nofollow=False))
-    rels: dict[str, str] = {}
-    for node in tree.tags("link"):
-        attributes = node.attributes
-        for rel in (attributes.get("rel") or "").lower().split():
-            rels.setdefault(rel, attributes.get("href") or "")
+    rels, alternates = _relations(tree)
     base = next((href for node in tree.tags("base") if (href := node.attributes.get("href")) is not None), None)
     root = tree.root
     return Markup(
@@ -95,7 +102,22 @@ def read(tree: LexborHTMLParser, url: str, robots_token: str) -> Markup:
         _images(tree),
         [node.text(deep=True) for node in tree.tags("script") if _is_data(node.attributes.get("type"))],
         next((node.text(deep=True)[:_MOST_NOSCRIPT_CHARS] for node in tree.tags("noscript")), ""),
+        alternates,
     )
+
+
+def _relations(tree: LexborHTMLParser) -> tuple[dict[str, str], list[Alternate]]:
+    rels: dict[str, str] = {}
+    alternates: list[Alternate] = []
+    for node in tree.tags("link"):
+        attributes = node.attributes
+        href, names = attributes.get("href") or "", (attributes.get("rel") or "").lower().split()
+        for rel in names:
+            rels.setdefault(rel, href)
+        if "alternate" in names and "stylesheet" not in names:
+            is_feed = (attributes.get("type") or "").strip().lower() in _FEEDS
+            alternates.append(Alternate(href, bool(attributes.get("hreflang")) and not is_feed, is_feed))
+    return rels, alternates
 
 
 def _links(tree: LexborHTMLParser) -> list[Link]:
@@ -215,8 +237,3 @@ def header_directives(values: Iterable[str], robots_token: str) -> frozenset[str
 
 def _words(text: str) -> Iterator[str]:
     return (word for word in re.split(r"[\s,]+", text.lower()) if word)
-
-
-def forbids_following(directives: frozenset[str]) -> bool:
-    """Whether the page asks that none of its links be followed."""
-    return not directives.isdisjoint({"nofollow", "none"})

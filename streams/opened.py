@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from infra.settings import LinkSettings
 from schemas.codings import declared, undo
 from schemas.records import Page
 from streams import hostility
@@ -58,12 +59,13 @@ class Way(NamedTuple):
 
     robots_token: str
     obey: bool
-    """Whether nofollow directives of the whole page count."""
+    """Whether directives of the whole page count."""
     parse: bool = True
     """``False`` reads HTML by patterns alone, in linear time and little memory, and no PDF."""
     markdown: bool = True
     """Whether the main text is wanted as Markdown too."""
     sites: Sites = Sites()
+    links: LinkSettings = LinkSettings()
 
     def apart(self, opened: Opened) -> bool:
         """Whether the page belongs into a process that can be killed: it is costly, or others' rules read it."""

@@ -13,18 +13,21 @@ from infra.spool import Spool
 from infra.stage import Context
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import read, trace_of
-from schemas.records import Crawl, Document, Page
+from infra.telemetry.vocabulary.streams import SitemapRead
+from schemas.records import Crawl, Document, Kind, Page
 from schemas.versions import Change
 from schemas.wire import Undecodable, decode
 from streams.changes import change, comparable, version_of
 from streams.clean import finish
 from streams.cleaners import installed
 from streams.copies import Copies
-from streams.delivery import Delivery
+from streams.delivery import Delivery, Told
 from streams.isolation import Isolation
 from streams.opened import Way, open_page
 from streams.outlinks import Recent, select
+from streams.policy import NOINDEX, not_indexed
 from streams.rules.source import RulesSource
+from streams.sitemap_links import Listed, listed
 from streams.sites import Sites
 from streams.versions import Versions, key_of
 
@@ -52,7 +55,7 @@ class Pages:
         self._isolation = Isolation(settings.costly_pages_timeout, settings.costly_pages_memory_mib)
         self._rules = RulesSource(settings.rules)
         self._cleaners = installed()
-        self._markdown = settings.markdown
+        self._markdown, self._links = settings.markdown, settings.links
         self._max_outlinks = settings.max_outlinks
         self._defined: set[str] = set()
 
@@ -76,7 +79,10 @@ class Pages:
             except NeverValid as error:
                 unusable.append((record, error))
                 continue
-            await self._clean(page, record, delivery)
+            if page.kind is Kind.SITEMAP:
+                delivery.add_listed(await self._list(page))
+            else:
+                await self._clean(page, record, delivery)
             if delivery.size_bytes > DELIVERY_BYTES:
                 await self._deliver(delivery)
                 delivery = Delivery()
@@ -94,9 +100,9 @@ class Pages:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
         sites = Sites(self._rules.current(), self._cleaners)
         opened, now = open_page(page), datetime.now(UTC)
-        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites)
+        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites, links=self._links)
         apart = way.apart(opened)
-        document, follow = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
+        document, follow, feeds = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
         if (copy := self._copies.find(document)) is not None:
             field = "near_duplicate_of" if copy.bits else "duplicate_of"
             document = document.model_copy(update={field: copy.url})
@@ -105,7 +111,12 @@ class Pages:
             document.flags.append("too_many_outlinks")
         found = self._change(document, record.partition, delivery)
         trace = read(record.headers) or trace_of(page.crawl, page.url_id, page.visit)
-        delivery.add(document, links, trace, found)
+        is_kept = not (self._links.noindex == "drop" and way.obey and NOINDEX in document.flags)
+        delivery.add(document if is_kept else not_indexed(document, now), document, Told(links, trace, found))
+        if feeds:
+            delivery.add_feeds(
+                select(crawl, page, feeds, self._recent, pending=delivery.told, limit=self._max_outlinks)
+            )
         # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
         await asyncio.sleep(0)
 
@@ -122,6 +133,13 @@ class Pages:
         found = change(former, now, document.host)
         if found is not None:
             delivery.remember(partition, now)
+        return found
+
+    async def _list(self, page: Page) -> Listed:
+        """What a sitemap names; reading one of the largest takes a second."""
+        crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
+        found = await asyncio.to_thread(listed, page, crawl, hreflang=self._links.hreflang == "follow")
+        emit(SitemapRead(page.url, found.pages, found.sitemaps, found.out_of_scope, found.flags))
         return found
 
     async def _ask(self, name: str) -> Crawl:
@@ -142,7 +160,7 @@ class Pages:
         for event, trace in delivery.cleaned:
             emit(event, trace)
             self._counts.update(
-                documents=1,
+                documents=int(event.kept),
                 links=event.told,
                 dropped_seen=event.told_before,
                 dropped_scope=event.out_of_scope + event.over_limit,

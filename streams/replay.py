@@ -13,7 +13,7 @@ from infra.kafka.partition_reader import PartitionReader
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.spool import Spool
-from schemas.records import Document, Page
+from schemas.records import Document, Kind, Page
 from schemas.wire import Undecodable, decode
 from streams.clean import finish
 from streams.isolation import Isolation
@@ -57,7 +57,9 @@ class Replay:
 
     def __init__(self, settings: Settings, sites: Sites, write: Write, progress: Callable[[Tally], None]) -> None:
         self._settings = settings
-        self._way = Way(settings.identity.robots_token, obey=True, markdown=settings.streams.markdown, sites=sites)
+        streams = settings.streams
+        token = settings.identity.robots_token
+        self._way = Way(token, obey=True, markdown=streams.markdown, sites=sites, links=streams.links)
         self._spool = Spool(settings)
         self._write = write
         self._progress = progress
@@ -94,7 +96,7 @@ class Replay:
                 except (Undecodable, NeverValid):
                     self.tally.unreadable += 1
                     continue
-                if wanted.has(page):
+                if page.kind is Kind.PAGE and wanted.has(page):
                     await self._clean(page, isolation)
             self._progress(self.tally)
 
@@ -105,9 +107,9 @@ class Replay:
     async def _clean(self, page: Page, isolation: Isolation) -> None:
         opened, now = open_page(page), datetime.now(UTC)
         if self._way.apart(opened):
-            document, _ = await isolation.clean(opened, self._way, now)
+            document = (await isolation.clean(opened, self._way, now)).document
         else:
-            document, _ = finish(opened, self._way, now)
+            document = finish(opened, self._way, now).document
         self.tally.cleaned += 1
         self._waiting.append(document)
         self._waiting_chars += len(document.text)

@@ -13,7 +13,7 @@ import re
 from pydantic import ValidationError
 
 from infra.errors import NeverValid
-from schemas.records import Links, Reason, Seed
+from schemas.records import Kind, Links, Reason, Seed
 from schemas.url import InvalidUrl, Url, canonicalize
 from schemas.wire import CONFLUENT, MARKER, Undecodable, decode
 
@@ -63,6 +63,8 @@ def _address(text: str) -> str:
 
 def to_url(seed: Seed) -> Url:
     """The seed's URL in canonical form. Raises :class:`NeverValid` when it cannot be crawled."""
+    if seed.kind is Kind.ROBOTS:
+        raise NeverValid("kind_robots", "a robots.txt is read before anything of its host, and is no seed")
     try:
         return canonicalize(seed.url)
     except InvalidUrl as error:
@@ -71,4 +73,4 @@ def to_url(seed: Seed) -> Url:
 
 def links(seed: Seed, url: Url) -> Links:
     """What the frontier is told."""
-    return Links(crawl=seed.crawl, host=url.host, reason=Reason.SEED, depth=0, urls=[url.href])
+    return Links(crawl=seed.crawl, host=url.host, reason=Reason.SEED, depth=0, urls=[url.href], kind=seed.kind)

@@ -33,6 +33,8 @@ Delay = Annotated[float | None, typer.Option(min=0, help="Seconds between two re
 Include = Annotated[list[str] | None, typer.Option(help="Regular expression that a link has to match; repeatable.")]
 Exclude = Annotated[list[str] | None, typer.Option(help="Regular expression of links to leave out; repeatable.")]
 FollowRobots = Annotated[bool, typer.Option(help="Obey robots.txt.")]
+Sitemaps = Annotated[bool, typer.Option(help="Read the sitemaps that robots.txt files name.")]
+Revisit = Annotated[bool, typer.Option(help="Visit pages again and again, as often as they change, until Ctrl-C.")]
 Name = Annotated[str | None, typer.Option(help="Name of the crawl; an old name goes on with that crawl.")]
 DataDir = Annotated[Path | None, typer.Option(help="Where everything is kept. [default: .odradek]")]
 Resolve = Annotated[list[str] | None, typer.Option(help="HOST=ADDRESS instead of DNS; HOST may be *.suffix.")]
@@ -52,6 +54,8 @@ def crawl(  # noqa: PLR0913  # one parameter for each option of the command
     include: Include = None,
     exclude: Exclude = None,
     follow_robots: FollowRobots = True,
+    sitemaps: Sitemaps = True,
+    revisit: Revisit = False,
     name: Name = None,
     data_dir: DataDir = None,
     resolve: Resolve = None,
@@ -74,6 +78,8 @@ def crawl(  # noqa: PLR0913  # one parameter for each option of the command
         max_pages=max_pages,
         delay_ms=None if delay is None else round(delay * 1000),
         follow_robots=follow_robots,
+        sitemaps=sitemaps,
+        revisit=revisit,
         created_at=datetime.now(UTC),
     )
     reach = Reach(dict(map(_pair, resolve or [])), list(allow_network or []))

@@ -16,7 +16,7 @@ from infra.kafka.admin import Topics
 from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, load
-from schemas.records import DEFAULT_CRAWL, Seed
+from schemas.records import DEFAULT_CRAWL, Kind, Seed
 from schemas.url import InvalidUrl, canonicalize
 from schemas.wire import encode
 
@@ -24,17 +24,21 @@ from schemas.wire import encode
 def seed(
     urls: Annotated[list[str] | None, typer.Argument(help="URLs; `-` reads them from standard input.")] = None,
     file: Annotated[Path | None, typer.Option("--file", "-f", help="One URL a line; # begins a comment.")] = None,
-    sitemap: Annotated[Path | None, typer.Option(help="A sitemap file (XML, may be gzipped).")] = None,
+    sitemap: Annotated[
+        str | None, typer.Option(help="A sitemap file (XML, may be gzipped), or the URL of a sitemap or feed.")
+    ] = None,
     crawl: Annotated[str, typer.Option(help="The crawl they belong to.")] = DEFAULT_CRAWL,
 ) -> None:
     """Hand URLs to a running pipeline, by way of the `seeds` topic.
 
     Nothing is produced unless every URL is usable; the bad ones are named.
     """
-    wanted = list(_gather(urls or [], file, sitemap))
-    if not wanted:
+    remote = [sitemap] if sitemap is not None and sitemap.startswith(("http://", "https://")) else []
+    wanted = list(_gather(urls or [], file, Path(sitemap) if sitemap and not remote else None))
+    if not wanted and not remote:
         raise UserError("no URL given: name some, or use --file, --sitemap or `-` for standard input")
-    count = send_seeds(attach(load()), [usable(url) for url in wanted], crawl)
+    settings, pages, sitemaps = attach(load()), [usable(url) for url in wanted], [usable(url) for url in remote]
+    count = send_seeds(settings, pages, crawl) + send_seeds(settings, sitemaps, crawl, Kind.SITEMAP)
     print(f"{count} seed{'s' if count != 1 else ''} for crawl {crawl}")
 
 
@@ -47,11 +51,11 @@ def usable(text: str) -> str:
         raise UserError(f"{text!r} cannot be crawled: {error}{hint}") from None
 
 
-def send_seeds(settings: Settings, urls: list[str], crawl: str) -> int:
+def send_seeds(settings: Settings, urls: list[str], crawl: str, kind: Kind = Kind.PAGE) -> int:
     """Produce the seeds and wait until the broker has them; returns how many. Raises :class:`UserError`."""
     if TopicName.SEEDS not in Topics(settings).partition_counts():
         raise UserError("Kafka lacks the pipeline's topics: run `odradek topics create`")
-    records = (Outbound(TopicName.SEEDS, url.encode(), encode(Seed(url=url, crawl=crawl))) for url in urls)
+    records = (Outbound(TopicName.SEEDS, url.encode(), encode(Seed(url=url, crawl=crawl, kind=kind))) for url in urls)
     missing = Producer(settings, "odradek-seed").send_all(records, timedelta(seconds=60))
     if missing:
         raise UserError(f"{len(missing)} of {len(urls)} seeds did not reach Kafka: {missing[0]}")

@@ -27,8 +27,10 @@ from infra.settings.frontier import FrontierSettings
 from infra.settings.group import Group
 from infra.settings.identity import IdentitySettings
 from infra.settings.kafka import KafkaSettings
+from infra.settings.links import LinkSettings
 from infra.settings.monitor import MonitorSettings
 from infra.settings.rendering import RenderingSettings
+from infra.settings.revisit import RevisitSettings
 from infra.settings.sinks import SinkSettings
 from infra.settings.streams import StreamSettings
 from infra.settings.traps import TrapSettings
@@ -40,8 +42,10 @@ __all__ = [
     "Group",
     "IdentitySettings",
     "KafkaSettings",
+    "LinkSettings",
     "MonitorSettings",
     "RenderingSettings",
+    "RevisitSettings",
     "Settings",
     "SinkSettings",
     "StreamSettings",

@@ -5,6 +5,7 @@ from datetime import timedelta
 from pydantic import Field
 
 from infra.settings.group import Group
+from infra.settings.revisit import RevisitSettings
 from infra.settings.traps import TrapSettings
 
 
@@ -40,4 +41,5 @@ class FrontierSettings(Group):
     """URLs of one host that are kept in memory; the others wait on disk."""
     recent_fingerprints: int = Field(default=500_000, ge=0)
     """Seen URLs that are known without asking the disk."""
+    revisit: RevisitSettings = RevisitSettings()
     traps: TrapSettings = TrapSettings()

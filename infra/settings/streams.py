@@ -6,6 +6,7 @@ from pathlib import Path
 from pydantic import Field
 
 from infra.settings.group import Group
+from infra.settings.links import LinkSettings
 
 
 class StreamSettings(Group):
@@ -21,6 +22,7 @@ class StreamSettings(Group):
     twice)."""
     max_outlinks: int = Field(default=1_000, ge=0, le=10_000)
     """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""
+    links: LinkSettings = LinkSettings()
     rules: Path | None = None
     """Per-site extraction rules: a TOML file or a folder of them; read again when changed, refused when bad."""
     changes: bool = True

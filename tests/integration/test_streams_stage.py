@@ -14,9 +14,9 @@ from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.telemetry.tracing import Trace
-from schemas.records import Crawl, Reason, Seed
-from schemas.url import split
-from schemas.wire import encode
+from schemas.records import Crawl, Kind, Page, Reason, Seed
+from schemas.url import split, url_id
+from schemas.wire import decode, encode
 from tests.integration.streams_scene import Output, Pipeline
 
 TRACE = Trace("ab" * 16, "cd" * 8)
@@ -141,3 +141,39 @@ def _all_came(pipeline: Pipeline) -> Output:
         time.sleep(0.2)
     assert split(f"http://{pipeline.host}/").host == pipeline.host
     return output
+
+
+def test_links_and_indexing_follow_the_policy(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that asks not to be indexed gives links and no document, where that is set; its feed is told as one."""
+    monkeypatch.setenv("ODRADEK_STREAMS__LINKS__NOINDEX", "drop")
+    monkeypatch.setenv("ODRADEK_STREAMS__LINKS__FEEDS", "follow")
+    pipeline.send(definition(Crawl(name=pipeline.mark, created_at=datetime.now(UTC))))
+    pipeline.start()
+    feed = b"<link rel=alternate type=application/rss+xml href=/feed>"
+    pipeline.send(
+        pipeline.page(1, b"<meta name=robots content=noindex>" + feed + b"<a href=/2>2</a>"),
+        pipeline.page(3, b"<p>kept</p><a href=/4>4</a>"),
+    )
+    output = pipeline.wait(lambda out: len(out.links) == 3 and len(out.documents) == 1)
+    base = f"http://{pipeline.host}"
+    assert {url: links.kind for url, links in output.links.items()} == {
+        f"{base}/2": Kind.PAGE,
+        f"{base}/feed": Kind.SITEMAP,
+        f"{base}/4": Kind.PAGE,
+    }
+    assert list(output.documents) == [f"{base}/3"]
+
+
+def test_a_sitemap_becomes_links_and_no_document(pipeline: Pipeline) -> None:
+    """What it names is told with its order, and the page is done with."""
+    pipeline.send(definition(Crawl(name=pipeline.mark, created_at=datetime.now(UTC))))
+    pipeline.start()
+    url = f"http://{pipeline.host}/s.xml"
+    body = b"<urlset><url><loc>/1</loc><priority>0.9</priority></url><url><loc>http://o.test/</loc></url></urlset>"
+    raw = decode(Page, pipeline.page(0).value)
+    raw = raw.model_copy(update={"url": url, "kind": Kind.SITEMAP, "body": body})
+    pipeline.send(Outbound(TopicName.PAGES, url_id(url), encode(raw)), pipeline.page(3, b"<p>a page</p>"))
+    output = pipeline.wait(lambda out: len(out.links) == 1 and len(out.documents) == 1)
+    [links] = output.links.values()
+    assert (links.urls, links.priorities, links.depth) == ([f"http://{pipeline.host}/1"], [4], 2)
+    assert list(output.documents) == [f"http://{pipeline.host}/3"]

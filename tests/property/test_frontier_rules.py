@@ -21,9 +21,18 @@ from schemas.records import Kind, Links, Reason, Request
 from schemas.url import split
 
 HOSTS = ("a.test", "b.test")
-CRAWLS = ("plain", "polite")
+CRAWLS = ("plain", "polite", "again")
+REVISIT = {"first": 60.0, "shortest": 20.0, "longest": 300.0, "misses": 2}
 PAGE_OUTCOMES = [
-    *(Outcome.OK, Outcome.REDIRECT, Outcome.CLIENT_ERROR, Outcome.SERVER_ERROR, Outcome.RATE_LIMITED),
+    *(
+        Outcome.OK,
+        Outcome.OK,
+        Outcome.NOT_MODIFIED,
+        Outcome.REDIRECT,
+        Outcome.CLIENT_ERROR,
+        Outcome.SERVER_ERROR,
+        Outcome.RATE_LIMITED,
+    ),
     *(Outcome.TIMEOUT, Outcome.DNS_ERROR, Outcome.SKIPPED, Outcome.BLOCKED_ADDRESS, Outcome.DISCONNECT),
 ]
 ROBOTS_BODIES = [
@@ -42,8 +51,9 @@ class FrontierMachine(RuleBasedStateMachine):
         """An empty file."""
         self.directory = tempfile.TemporaryDirectory()
         self.files = 0
-        self.scene = Scene(self.next_file())
+        self.scene = Scene(self.next_file(), revisit=REVISIT)
         self.scene.define("polite", follow_robots=True)
+        self.scene.define("again", revisit=True)
         self.admitted: set[tuple[str, str]] = set()
         self.out: dict[str, Request] = {}
         self.old: list[Request] = []
@@ -79,6 +89,15 @@ class FrontierMachine(RuleBasedStateMachine):
         self.scene.admit(*urls, crawl=crawl)
         self.admitted |= {(crawl, url) for url in urls}
 
+    @rule(host=st.sampled_from(HOSTS), paths=st.lists(st.integers(0, 6), min_size=1), ago_s=st.integers(-9, 9))
+    def admit_modified(self, host: str, paths: list[int], ago_s: int) -> None:
+        """A sitemap names URLs, some of them known, as modified lately."""
+        urls = [f"http://{host}/{path}" for path in paths]
+        modified = [int(self.scene.now_s) - ago_s] * len(urls)
+        about = {"crawl": "again", "host": host, "depth": 1, "urls": urls, "modified": modified}
+        self.scene.take(Links.model_validate(about | {"reason": Reason.SITEMAP}))
+        self.admitted |= {("again", url) for url in urls}
+
     @rule(after_s=st.sampled_from([0.0, 0.3, 1.0, 5.0, 400.0]))
     def release(self, after_s: float) -> None:
         """Time passes; what is due is released."""
@@ -91,11 +110,14 @@ class FrontierMachine(RuleBasedStateMachine):
         outcome=st.sampled_from(PAGE_OUTCOMES),
         body=st.sampled_from(ROBOTS_BODIES),
         since_ms=st.sampled_from([None, 0.0, 200.0]),
+        body_hash=st.sampled_from([None, b"one", b"two"]),
     )
-    def settle(self, choice: int, outcome: Outcome, body: bytes, since_ms: float | None) -> None:
+    def settle(
+        self, choice: int, outcome: Outcome, body: bytes, since_ms: float | None, body_hash: bytes | None
+    ) -> None:
         """A request that is out gets its result; the host saw it ``since_ms`` ago at the latest."""
         request = self.out.pop(sorted(self.out)[choice % len(self.out)])
-        fields: dict[str, object] = {"total_ms": 500.0}
+        fields: dict[str, object] = {"total_ms": 500.0, "body_hash": body_hash}
         if since_ms is not None:
             fields["first_byte_ms"] = 500.0 - since_ms
         if outcome is Outcome.REDIRECT:
@@ -201,10 +223,13 @@ class FrontierMachine(RuleBasedStateMachine):
         stored = self.scene.stored()
         totals = {
             name: sum(self.scene.count(name, crawl) for crawl in CRAWLS)
-            for name in ("queued", "leased", "pages", "errors", "refused", "moved")
+            for name in ("queued", "leased", "pages", "errors", "refused", "moved", "revisits", "again")
         }
-        assert (totals["queued"], totals["leased"]) == (stored["queued"], stored["leased"])
-        assert sum(totals.values()) == len(self.admitted)
+        revisits, again = totals.pop("revisits"), totals.pop("again")
+        assert (totals["queued"] + revisits, totals["leased"]) == (stored["queued"], stored["leased"])
+        # What waits to be visited again is a page already, and is one still while it is.
+        assert sum(totals.values()) - again == len(self.admitted)
+        assert revisits + again <= totals["pages"]
         pages_out = sum(1 for request in self.out.values() if request.kind is Kind.PAGE)
         assert stored["leased"] == pages_out
 

@@ -11,6 +11,9 @@ _SEEDS = Counter("odradek_seeds_total", "Seeds accepted.")
 _PAGES = Counter("odradek_pages_cleaned_total", "Pages turned into documents.")
 _LINKS = Counter("odradek_outlinks_total", "Links of pages, by what became of them.", ["fate"])
 _FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do as it should.", ["flag"])
+_SITEMAPS = Counter("odradek_sitemaps_total", "Sitemaps and feeds that were read.")
+_NAMED = Counter("odradek_sitemap_urls_total", "URLs that sitemaps and feeds name.", ["fate"])
+_SITEMAP_FLAGS = Counter("odradek_sitemap_flags_total", "What was wrong with a sitemap or feed.", ["flag"])
 _COPIES = Counter("odradek_document_copies_total", "Documents whose text this worker had seen.", ["kind"])
 _CHANGES = Counter("odradek_page_changes_total", "Pages that differ from their former version.")
 _RULES = Gauge("odradek_rules", "Per-site rules in force.")
@@ -51,9 +54,11 @@ class PageCleaned(Event):
     """``exact`` or ``near``, of an earlier page of the crawl."""
     changed: tuple[str, ...] = ()
     """The fields that differ from the former version."""
+    kept: bool = True
+    """Whether there is a document of it."""
 
     def measure(self) -> None:
-        _PAGES.inc()
+        _PAGES.inc(int(self.kept))
         if self.copy is not None:
             _COPIES.labels(self.copy).inc()
         if self.changed:
@@ -65,6 +70,26 @@ class PageCleaned(Event):
         _LINKS.labels("over_limit").inc(self.over_limit)
         for flag in self.flags:
             _FLAGS.labels(flag).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapRead(Event):
+    """A sitemap or a feed was read."""
+
+    name: ClassVar[str] = "sitemap read"
+    url: str
+    pages: int
+    sitemaps: int
+    out_of_scope: int
+    flags: tuple[str, ...]
+
+    def measure(self) -> None:
+        _SITEMAPS.inc()
+        _NAMED.labels("page").inc(self.pages)
+        _NAMED.labels("sitemap").inc(self.sitemaps)
+        _NAMED.labels("out_of_scope").inc(self.out_of_scope)
+        for flag in self.flags:
+            _SITEMAP_FLAGS.labels(flag).inc()
 
 
 @dataclass(frozen=True, slots=True)

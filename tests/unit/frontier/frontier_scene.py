@@ -79,7 +79,10 @@ class Scene:
 
     def admit(self, *urls: str, crawl: str = "c", depth: int = 0) -> None:
         """Hand URLs of one host to the frontier."""
-        links = Links(crawl=crawl, host=split(urls[0]).host, reason=Reason.LINK, depth=depth, urls=list(urls))
+        self.take(Links(crawl=crawl, host=split(urls[0]).host, reason=Reason.LINK, depth=depth, urls=list(urls)))
+
+    def take(self, links: Links) -> None:
+        """Hand a record of links to the frontier."""
         with self.step():
             admit(self.partition, links, None, self.now_s)
 

@@ -159,8 +159,8 @@ def test_a_host_of_patterns_without_end_keeps_its_tally_small() -> None:
     """However many patterns there are, few are counted, none too high, and the one that is everywhere is found."""
     tally = Tally()
     for number in range(3_000):
-        tally.take(pattern(f"{H}/?p{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}=1"))
-        tally.take(pattern(f"{H}/calendar?day={number}"))
+        tally.count(str(pattern(f"{H}/?p{chr(97 + number % 26)}{chr(97 + number // 26 % 26)}=1")))
+        tally.count(str(pattern(f"{H}/calendar?day={number}")))
     known = tally.patterns[str(pattern(f"{H}/calendar?day=1"))]
     assert len(tally.patterns) <= MOST_PATTERNS
     assert 3_000 - 6_000 // MOST_PATTERNS <= known <= 3_000
@@ -181,26 +181,26 @@ def scene_from(changes: list[tuple[bytes, bytes | None]]) -> Scene:
     return scene
 
 
-def test_budgets_survive_a_new_owner_but_for_a_fifth() -> None:
-    """Tallies are written in steps: never more than was taken, a fifth less at the most, no host counted twice."""
+def test_budgets_survive_a_new_owner_but_for_a_third() -> None:
+    """Tallies are written in steps: never more than was taken, a third less at the most, no host counted twice."""
     scene = Scene(now_s=NOW_S)
     for number in range(1_000):
         scene.admit(f"{H}/{number}", depth=1)
     told = sum(key == b"b" + of_host("c", "h.test").encode() for key, _ in scene.changes)
-    assert told <= 40
+    assert told <= 15
     restored = scene_from(scene.changes)
     for name in (of_host("c", "h.test"), of_domain("c", "h.test")):
         assert scene.memory.tallies.get(name).urls == 1_000
-        assert 800 <= restored.memory.tallies.get(name).urls <= 1_000
+        assert 667 <= restored.memory.tallies.get(name).urls <= 1_000
     restored.admit(f"{H}/new", depth=1)
     assert restored.memory.tallies.get(of_domain("c", "h.test")).hosts == 1
 
 
 def test_steps_are_never_far_apart() -> None:
-    """From one step to the next a count grows by a quarter at the most, from 16 on."""
+    """From one step to the next a count grows by a half at the most, from 16 on."""
     steps = [count for count in range(1, 100_000) if step(count) != step(count - 1)]
     assert steps[:2] == [1, 16]
-    assert all(after <= before * 1.25 for before, after in pairwise(steps[1:]))
+    assert all(after <= before * 1.5 for before, after in pairwise(steps[1:]))
 
 
 def test_a_calendar_without_end_ends(cases: Path) -> None:

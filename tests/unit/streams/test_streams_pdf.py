@@ -38,7 +38,7 @@ def made(body: bytes, *headers: str) -> Cleaned:
 
 def test_a_pdf_becomes_a_document() -> None:
     """Text, title, author, dates (never one in the future), outline, and the links of its annotations."""
-    found, follow = made(pdf([[LONG, "line ends."], ["Short."]], INFO, "http://h.test/x#f", "Chapter 1"))
+    found, follow, _ = made(pdf([[LONG, "line ends."], ["Short."]], INFO, "http://h.test/x#f", "Chapter 1"))
     assert found.text == f"{LONG} line ends.\nShort."
     assert (found.title, found.author, found.description) == ("On Spools", "F. K.", "Thread")
     assert (found.published, found.modified) == ("2019-01-30T12:00:00+01:00", None)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from infra.errors import NeverValid
-from schemas.records import Reason, Seed
+from schemas.records import Kind, Reason, Seed
 from schemas.wire import encode
 from streams import seeds
 
@@ -79,3 +79,11 @@ def test_the_field_that_is_wrong_is_named() -> None:
     """Whoever reads the dead letter learns what to mend."""
     with pytest.raises(NeverValid, match=r"^depth: "):
         seeds.read(json.dumps({"url": "http://h.test/", "depth": 3}).encode())
+
+
+def test_a_seed_may_be_a_sitemap_but_no_robots_txt() -> None:
+    """Its kind goes on with it; what is read by itself is refused."""
+    seed = seeds.read(b'{"url": "https://h.test/s.xml", "kind": "sitemap"}')
+    assert seeds.links(seed, seeds.to_url(seed)).kind is Kind.SITEMAP
+    with pytest.raises(NeverValid):
+        seeds.to_url(seeds.read(b'{"url": "https://h.test/robots.txt", "kind": "robots"}'))
