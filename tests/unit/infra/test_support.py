@@ -10,7 +10,7 @@ import pytest
 from infra import support
 from infra.settings import load
 
-SECRETS = ("hunter2", "s3cr3t-w0rd", "pr0xy-p4ss", "t0ken-of-sixteen-characters", "p%40ss-w0rd", "p@ss-w0rd")
+SECRETS = ("hunter2", "pr0xy-p4ss", "t0ken-of-sixteen-characters", "p%40ss-w0rd", "p@ss-w0rd")
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def _secrets_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name)
     monkeypatch.setenv("ODRADEK_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("CLICKHOUSE_URL", "https://user:hunter2@clickhouse:8443/crawl")
-    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"client.rack": "crawler", "plugin.password": "s3cr3t-w0rd"}')
+    monkeypatch.setenv("ODRADEK_KAFKA__CLIENT", '{"client.rack": "crawler"}')
     monkeypatch.setenv("ODRADEK_FETCHERS__PROXIES__TIERS", '[["http://me:pr0xy-p4ss@proxy:1"]]')
     monkeypatch.setenv("ODRADEK_SINKS__STORES", '{"main": {"dsn": "clickhouse://u:p%40ss-w0rd@h/"}}')
     monkeypatch.setenv("ODRADEK_MONITOR__TOKEN", "t0ken-of-sixteen-characters")
@@ -43,7 +43,7 @@ def test_no_secret_stands_anywhere_in_it(tmp_path: Path) -> None:
     careless = "\n".join([*(f"login with {secret} failed" for secret in SECRETS), "GET http://a:bcde@f.test/ 200"])
     (logs / "sinks.log").write_text(f"{careless}\n")
     target = tmp_path / "support.tar.gz"
-    names = support.write(target, load(), [{"what": "disk", "found": "s3cr3t-w0rd"}])
+    names = support.write(target, load(), [{"what": "disk", "found": "pr0xy-p4ss"}])
     found = parts(target)
     assert set(names) == set(found) == {"doctor.json", "settings.json", "packages.txt", "logs/sinks.log"}
     everything = "\n".join(found.values())
