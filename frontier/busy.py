@@ -29,6 +29,7 @@ def _told(host: Host, queued: int, now_s: float) -> Mapping[str, object]:
         "asking_robots": host.asking > 0,
         "delay_s": host.delay_s,
         "wait_s": max(host.next_s - now_s, 0.0),
+        "circuit": host.circuit(now_s),
         "failures": host.failures,
         "silent": host.silent,
         "robots_failures": host.robots_failures,

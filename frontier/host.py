@@ -2,8 +2,12 @@
 
 import json
 from dataclasses import dataclass, field
+from typing import Literal
 
 from frontier.queues import Queues
+
+Circuit = Literal["closed", "open", "half_open"]
+"""Whether requests go to a host: as usual, not for a while, or one alone to see whether it has come back."""
 
 
 @dataclass(slots=True)
@@ -43,6 +47,16 @@ class Host:
     def in_trouble(self) -> bool:
         """Whether more than its delay may keep it from being asked."""
         return bool(self.failures or self.robots_failures)
+
+    def circuit(self, now_s: float) -> Circuit:
+        """The host's circuit breaker (Nygard, "Release It!"): its back-off keeps it open, a good answer closes it."""
+        if not self.in_trouble:
+            return "closed"
+        return "open" if now_s < self.next_s and not self.outstanding else "half_open"
+
+    def has_room(self, per_host: int) -> bool:
+        """Whether one more request may be out; while the host is in trouble one alone is, the probe."""
+        return not self.asking and self.outstanding < (1 if self.in_trouble else per_host)
 
     def pack(self) -> bytes:
         """What outlives the process of its trouble; its robots.txt are kept by origin."""

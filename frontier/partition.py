@@ -105,7 +105,7 @@ class Partition:
             when = host.next_s
         elif host.condemned or self._stopped(host):
             when = 0.0
-        elif host.asking or host.outstanding >= self.settings.per_host:
+        elif not host.has_room(self.settings.per_host):
             host.scheduled_s = None
             return
         else:
@@ -148,7 +148,7 @@ class Partition:
     def _serve(self, host: Host, now_s: float) -> int:
         decided = 0
         while decided < MAX_OF_A_HOST:
-            if host.asking or host.outstanding >= self.settings.per_host or host.next_s > now_s:
+            if not host.has_room(self.settings.per_host) or host.next_s > now_s:
                 break
             entry = self._first(host, now_s)
             if entry is None:

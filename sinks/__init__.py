@@ -8,7 +8,8 @@ The movement of one record::
                          topic)     offsets each)
 
 1. Each configured store (:class:`infra.settings.sinks.StoreSettings`) has a consumer group of its own, so a slow or
-   dead store holds up no other: :mod:`sinks.feed`. Its kind is the scheme of its DSN; a kind is a folder, and all have
+   dead store holds up no other: :mod:`sinks.feed`, which :mod:`sinks.member` keeps running while :mod:`sinks.wanted`
+   says that it is wanted. Its kind is the scheme of its DSN; a kind is a folder, and all have
    one shape: ``sinks/memory`` is the smallest.
 2. :mod:`sinks.blocks` cuts a batch into blocks: the records of one partition in the order of their offsets, decoded,
    with the trace that each carries in its headers. A block's token names its place (topic, partition, first and last

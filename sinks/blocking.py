@@ -15,7 +15,7 @@ from infra.telemetry.vocabulary.sinks import StoreOpened
 from sinks.dsn import shown
 from sinks.judging import Verdict, open_failure, write_failure
 from sinks.sink import Block
-from sinks.tables import TABLES, Table
+from sinks.tables import Table, table_of
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ class BlockingSink(ABC):
     """A :class:`sinks.sink.Sink` of four blocking methods, called in one thread: one after the other, in order.
 
     A connection that met trouble is not trusted again: the next write makes a new one. Each call has to end within 30
-    seconds by the store's own means, for a thread cannot be cancelled.
+    seconds (better 25: a stage has 30 to drain) by the store's own means, for a thread cannot be cancelled.
     """
 
     def __init__(self, settings: Settings, dsn: str) -> None:
@@ -61,7 +61,7 @@ class BlockingSink(ABC):
         """See :class:`sinks.sink.Sink`."""
         filled = [block for block in blocks if block.entries]
         if filled:
-            await self.call(lambda: self._write(TABLES[topic], filled))
+            await self.call(lambda: self._write(table_of(topic), filled))
 
     async def close(self) -> None:
         """See :class:`sinks.sink.Sink`."""

@@ -7,7 +7,7 @@ from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName
 from infra.telemetry import tracing
-from schemas.records import Decision, Document, Fetch
+from schemas.records import Decision, Document, Fetch, Page
 from schemas.wire import Undecodable, decode
 from sinks.keys import Content
 from sinks.sink import Block, Entry
@@ -16,6 +16,7 @@ MODELS: dict[TopicName, type[Content]] = {
     TopicName.DOCUMENTS: Document,
     TopicName.FETCHES: Fetch,
     TopicName.EVENTS: Decision,
+    TopicName.PAGES: Page,
 }
 """What stands in each topic that a sink can take."""
 

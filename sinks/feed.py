@@ -21,7 +21,7 @@ from sinks.breaker import Breaker, State
 from sinks.selection import Selection
 from sinks.sink import Block, Sink
 from sinks.stores import group, make_sink
-from sinks.tables import TABLES
+from sinks.tables import table_of
 from sinks.tally import Tally
 
 FIRST_WAIT = timedelta(seconds=0.5)
@@ -32,25 +32,26 @@ class Feed:
     """From :meth:`run` on, what Kafka has for the store is written to it."""
 
     def __init__(self, context: Context, name: str, store: StoreSettings, producer: Producer) -> None:
-        """Raises :class:`infra.errors.UserError` for a DSN of no kind."""
-        topics = [TopicName(topic) for topic in store.topics]
+        """Raises :class:`infra.errors.UserError` for a DSN that no store can have."""
+        self._context = context
         self._name = name
+        self._producer = producer
         self._sink = make_sink(name, store, context.settings)
         self._writer = Writer(name, store, self._sink)
-        agents = [
+        self._agents = [
             Agent(f"{name}-{topic}", topic, partial(self._writer.write, topic), store.max_records, store.linger)
-            for topic in topics
+            for topic in map(TopicName, store.topics)
         ]
-        self._worker = DirectWorker(context, group(name), agents, producer)
-        self._opened = False
+        self._worker: DirectWorker | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Feed the store until ``stopping``; one that cannot be reached is tried again for ever."""
         try:
             if await self._open(stopping):
+                self._worker = DirectWorker(self._context, group(self._name), self._agents, self._producer)
                 await self._worker.run(stopping)
         finally:
-            self._opened = False
+            self._worker = None
             await self._sink.close()
 
     async def _open(self, stopping: asyncio.Event) -> bool:
@@ -65,21 +66,20 @@ class Feed:
                     await asyncio.wait_for(stopping.wait(), wait.total_seconds())
                 wait = min(2 * wait, LONGEST_WAIT)
             else:
-                self._opened = True
                 return True
         return False
 
     def ready(self) -> bool:
         """Whether the store takes rows."""
-        return self._opened and self._worker.ready() and self._writer.breaker.state is State.CLOSED
+        return self._worker is not None and self._worker.ready() and self._writer.breaker.state is State.CLOSED
 
     def progress(self) -> Progress:
         """See :meth:`infra.stage.Stage.progress`."""
-        return self._worker.progress()
+        return Progress(0, False) if self._worker is None else self._worker.progress()
 
     def partitions(self) -> list[int]:
         """What it owns, of whichever topic."""
-        return self._worker.partitions()
+        return [] if self._worker is None else self._worker.partitions()
 
     def counts(self) -> Mapping[str, int]:
         """See :meth:`sinks.tally.Tally.counts`."""
@@ -107,7 +107,7 @@ class Writer:
             rows = self.tally.wrote(topic, cut, datetime.now(UTC))
             if rows:
                 size_bytes = sum(len(record.value or b"") for record in portion)
-                emit(RowsWritten(self._name, TABLES[topic].name, rows, size_bytes, took_s))
+                emit(RowsWritten(self._name, table_of(topic).name, rows, size_bytes, took_s))
 
     async def _guarded(self, topic: TopicName, cut: Sequence[Block]) -> None:
         wait = self.breaker.wait(time.monotonic())

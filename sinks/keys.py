@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from schemas.records import Decision, Document, Fetch
+from schemas.records import Decision, Document, Fetch, Page
 
-Content = Document | Fetch | Decision
+Content = Document | Fetch | Decision | Page
 """What a sink stores."""
 
 
@@ -14,7 +14,7 @@ def row_key(record: Content) -> tuple[str, ...]:
     match record:
         case Document():
             return record.crawl, record.url, str(record.visit)
-        case Fetch():
+        case Fetch() | Page():
             return (record.fetch_id,)
         case Decision():
             return (decision_id(record),)
@@ -45,7 +45,7 @@ def fingerprint(records: Iterable[Content]) -> str:
         match record:
             case Document():
                 digest.update(f"{record.fetch_id}{record.cleaned_at.timestamp()}".encode("utf-8", "surrogatepass"))
-            case Fetch():
+            case Fetch() | Page():
                 digest.update(record.fetch_id.encode("utf-8", "surrogatepass"))
             case Decision():
                 digest.update(f"{decision_id(record)}{record.at.timestamp()}".encode())

@@ -63,6 +63,9 @@ class Table(NamedTuple):
         return *(column.type for column in self.columns), *PLACE.values()
 
 
+Key = tuple[Any, ...]
+"""The values of a row's key columns."""
+
 PLACE: Mapping[str, Type] = {
     "trace_id": Type.TEXT,
     "span_id": Type.TEXT,
@@ -169,7 +172,16 @@ TABLES: Mapping[TopicName, Table] = {
     TopicName.FETCHES: FETCHES,
     TopicName.EVENTS: DECISIONS,
 }
-"""The table of each topic."""
+"""The table of each topic whose records are rows."""
+
+PAGES = Table("pages", ("fetch_id",), "fetched_at", "fetched_at", ())
+"""Raw pages are records of an archive and no rows; they have a name, a key and a time like all others."""
+
+
+def table_of(topic: TopicName) -> Table:
+    """What a store has of a topic, rows or raw pages."""
+    return PAGES if topic is TopicName.PAGES else TABLES[topic]
+
 
 Adapt = Mapping[Type, Callable[[Any], object]]
 """How a store wants the values of a type, where it is not as Python has them; called with what is not ``None``."""
@@ -194,15 +206,20 @@ def columns(table: Table, blocks: Sequence[Block], adapt: Adapt | None = None) -
 def folded(table: Table, blocks: Sequence[Block], adapt: Adapt | None = None) -> list[tuple[Any, ...]]:
     """The same as rows, of each key the one that stays: for stores that want no key twice in one write."""
     found = columns(table, blocks, adapt)
-    keys = zip(*(found[name] for name in table.key), strict=True)
-    versions = found[table.version]
-    last: dict[tuple[Any, ...], int] = {}
-    for place, key in enumerate(keys):
-        before = last.get(key)
-        if before is None or versions[place] > versions[before]:
-            last[key] = place
+    last = newest(table, found)
     rows = list(zip(*found.values(), strict=True))
-    return rows if len(last) == len(rows) else [rows[place] for place in last.values()]
+    return rows if len(last) == len(rows) else [rows[place] for place in last]
+
+
+def newest(table: Table, found: Mapping[str, Sequence[Any]], known: Mapping[Key, Any] | None = None) -> list[int]:
+    """The places of the rows in ``found`` that stay: of each key the latest, if later than the one in ``known``."""
+    versions = found[table.version]
+    last: dict[Key, int] = {}
+    for place, key in enumerate(zip(*(found[name] for name in table.key), strict=True)):
+        before = versions[last[key]] if key in last else known.get(key) if known else None
+        if before is None or versions[place] > before:
+            last[key] = place
+    return list(last.values())
 
 
 def times(table: Table, entries: Sequence[Entry]) -> list[datetime]:

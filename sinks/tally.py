@@ -7,14 +7,14 @@ from datetime import datetime
 from infra.kafka.topics import TopicName
 from sinks.latency import Latency
 from sinks.sink import Block
-from sinks.tables import TABLES, times
+from sinks.tables import table_of, times
 
 
 class Tally:
     """Counts rows of the topics that a store takes; repeats count again."""
 
     def __init__(self, topics: Sequence[TopicName]) -> None:
-        self._rows = Counter({TABLES[topic].name: 0 for topic in topics})
+        self._rows = Counter({table_of(topic).name: 0 for topic in topics})
         self._latency = Latency()
 
     def held(self, rows: Mapping[str, int]) -> None:
@@ -23,7 +23,7 @@ class Tally:
 
     def wrote(self, topic: TopicName, blocks: Sequence[Block], now: datetime) -> int:
         """The records of ``blocks`` are rows since ``now``; returns how many they are."""
-        table = TABLES[topic]
+        table = table_of(topic)
         rows = sum(len(block.entries) for block in blocks)
         self._rows[table.name] += rows
         if topic is TopicName.DOCUMENTS:

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import structlog
 
@@ -13,6 +14,10 @@ from infra.devstack.kafka import EmbeddedKafka
 from infra.kafka.admin import Topics
 from infra.settings import KafkaSettings, Settings
 from tests.stores.servers import Servers
+
+# How fast the machine is, is no property of what is tested.
+hypothesis.settings.register_profile("odradek", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("odradek")
 
 CASES = Path(__file__).resolve().parents[1] / ".." / "shared" / "cases"
 PARTITIONS = 4

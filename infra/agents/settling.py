@@ -102,8 +102,12 @@ class Settler:
         if error.after is not None:
             wait_s = error.after.total_seconds()
         emit(BatchRetried(self._agent.name, attempt, round(wait_s, 2), str(error)))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(closing.wait(), wait_s)
+        while wait_s > 0 and not closing.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(closing.wait(), min(wait_s, LONGEST_WAIT.total_seconds()))
+            # A long wait that was asked for is no stall.
+            self.tries += 1
+            wait_s -= LONGEST_WAIT.total_seconds()
         if closing.is_set():
             raise GivenUp
 

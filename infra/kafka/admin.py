@@ -32,6 +32,14 @@ class Drift(NamedTuple):
     found: str
 
 
+class Cluster(NamedTuple):
+    """What a cluster says of itself."""
+
+    cluster_id: str
+    partitions: dict[str, int]
+    """Of every topic."""
+
+
 class Topics:
     """The topics of one cluster."""
 
@@ -42,7 +50,11 @@ class Topics:
         self._client = AdminClient(config)
 
     def partition_counts(self, timeout: timedelta = timedelta(seconds=10)) -> dict[str, int]:
-        """Every topic that we may see and its partitions.
+        """Every topic that we may see and its partitions. Raises :class:`UserError` as :meth:`cluster` does."""
+        return self.cluster(timeout).partitions
+
+    def cluster(self, timeout: timedelta = timedelta(seconds=10)) -> Cluster:
+        """Who answers, and with which topics.
 
         Raises :class:`UserError` when Kafka does not answer in time, and as soon as it refuses us.
         """
@@ -59,7 +71,8 @@ class Topics:
                 if time.monotonic() > deadline:
                     raise UserError(f"Kafka at {where} does not answer: {error.args[0].str()}") from None
             else:
-                return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+                partitions = {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+                return Cluster(metadata.cluster_id or "", partitions)
 
     def check(self, component: str) -> None:
         """Raises :class:`UserError` that names what is missing: topics, or rights that the component needs."""

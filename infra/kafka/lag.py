@@ -13,6 +13,7 @@ from infra.errors import RetryLater
 from infra.kafka.clients import common_config, consumer_config, is_transient
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
+from infra.settings.stores import stores
 
 GROUPS: dict[str, tuple[TopicName, ...]] = {
     "odradek-streams": (TopicName.SEEDS, TopicName.PAGES),
@@ -30,10 +31,10 @@ Place = tuple[str, int]
 
 
 def groups(settings: Settings) -> dict[str, tuple[TopicName, ...]]:
-    """The groups of the pipeline with the stores that the settings name."""
+    """The groups of the pipeline with the stores that are written to now. Raises :class:`UserError` as those do."""
     stages = {name: topics for name, topics in GROUPS.items() if not name.startswith(SINK_GROUP)}
-    stores = settings.sinks.stores.items()
-    return stages | {f"{SINK_GROUP}{name}": tuple(map(TopicName, store.topics)) for name, store in stores}
+    found = stores(settings.sinks).items()
+    return stages | {f"{SINK_GROUP}{name}": tuple(map(TopicName, store.topics)) for name, store in found}
 
 
 class Offsets(NamedTuple):

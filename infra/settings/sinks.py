@@ -1,13 +1,14 @@
 """Settings of the sinks."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
 from infra.settings.group import Group
 
-SinkTopic = Literal["documents", "fetches", "events"]
+SinkTopic = Literal["documents", "fetches", "events", "pages"]
 StoreName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """Part of a consumer group's name and label of metrics."""
 
@@ -18,7 +19,7 @@ class BreakerSettings(Group):
     failures: int = Field(default=5, ge=1)
     """Writes in a row that fail until no more are tried for a while."""
     first_wait: timedelta = Field(default=timedelta(seconds=2), gt=timedelta(0))
-    longest_wait: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0))
+    longest_wait: timedelta = Field(default=timedelta(seconds=30), gt=timedelta(0), le=timedelta(minutes=10))
     """Until one write is tried again: twice as long each time, and what a store is out at most after it is back."""
 
 
@@ -64,4 +65,7 @@ class SinkSettings(Group):
 
     stores: dict[StoreName, StoreSettings] = {"clickhouse": StoreSettings()}
     """By name, which is the last part of the consumer group's; several of one kind need different names."""
+    file: Path | None = None
+    """More of them: TOML with a table for each, read again when it changes. Who is added, changed or removed there is
+    so while the sinks run."""
     clickhouse: ClickHouseSettings = ClickHouseSettings()

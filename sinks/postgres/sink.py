@@ -18,8 +18,8 @@ from sinks.sink import Block
 from sinks.tables import TABLES, Table, folded
 from sinks.upsert import upsert
 
-CONNECT_WITHIN = timedelta(seconds=10)
-ANSWER_WITHIN = timedelta(seconds=30)
+CONNECT_WITHIN = timedelta(seconds=5)
+ANSWER_WITHIN = timedelta(seconds=20)
 """For the server to take one write; a server that takes less than a batch in this time needs smaller batches."""
 
 _LEDGER = """

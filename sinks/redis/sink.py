@@ -22,8 +22,8 @@ from sinks.redis import errors
 from sinks.sink import Block
 from sinks.tables import Adapt, Table, Type, columns
 
-CONNECT_WITHIN = timedelta(seconds=10)
-ANSWER_WITHIN = timedelta(seconds=30)
+CONNECT_WITHIN = timedelta(seconds=5)
+ANSWER_WITHIN = timedelta(seconds=20)
 PREFIX = "odradek:"
 _AT_ONCE = 500
 """Rows of one round trip."""

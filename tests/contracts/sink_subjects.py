@@ -1,5 +1,7 @@
 """The sinks that the contract is held against: how each is made, made to fail once, and read."""
 
+import json
+import re
 import sqlite3
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -7,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
+
+import boto3
 
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
@@ -17,13 +21,23 @@ from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
+from sinks.dynamodb.sink import DynamoDBSink
 from sinks.memory.sink import MemorySink
+from sinks.objects import reading
+from sinks.objects.formats import FORMATS
+from sinks.objects.place import place_of
+from sinks.objects.sink import ObjectsSink
 from sinks.postgres.sink import PostgresSink
 from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
+from tests.contracts.handing_subjects import KafkaSubject, WebhookSubject
 from tests.stores.servers import Servers
+
+GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
+[EXAMPLE] = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)
+"""The sink that the documentation shows, as it stands there."""
 
 
 class Subject(Protocol):
@@ -159,6 +173,38 @@ class PostgresSubject(BlockingSubject):
         return text.replace("\0", "\ufffd")
 
 
+class ObjectsSubject(BlockingSubject):
+    """What a reader finds: of each key the latest version."""
+
+    def __init__(self, dsn: str, tmp_path: Path, format_: str) -> None:
+        settings = Settings(data_dir=tmp_path)
+        self.blocking = ObjectsSink(settings, dsn)
+        self.sink = self.blocking
+        self.place = place_of(settings, dsn)
+        self.format = FORMATS[format_]
+
+    def rows(self, topic: TopicName) -> int:
+        return len(reading.rows(self.place, TABLES[topic], self.format))
+
+    def texts(self) -> list[str]:
+        return [row["text"] for row in reading.rows(self.place, TABLES[TopicName.DOCUMENTS], self.format)]
+
+
+def parquet_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
+    """Parquet in the data directory."""
+    return ObjectsSubject("objects:", tmp_path, "parquet")
+
+
+def json_lines_in_a_folder(tmp_path: Path, servers: Servers) -> Subject:
+    """JSON Lines in a folder of their own."""
+    return ObjectsSubject(f"file://{tmp_path}/lines?format=jsonl", tmp_path, "jsonl")
+
+
+def parquet_in_a_bucket(tmp_path: Path, servers: Servers) -> Subject:
+    """Parquet in a bucket of S3."""
+    return ObjectsSubject(servers.moto.dsn(servers.moto.new_bucket()), tmp_path, "parquet")
+
+
 class RedisSubject(BlockingSubject):
     def __init__(self, tmp_path: Path, servers: Servers) -> None:
         self.server = servers.redis
@@ -174,12 +220,54 @@ class RedisSubject(BlockingSubject):
         return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
 
 
+class DynamoDBSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.prefix = f"test-{uuid4().hex}-"
+        self.blocking = DynamoDBSink(Settings(), servers.moto.dynamodb(self.prefix))
+        self.sink = self.blocking
+        self.client = boto3.client("dynamodb", **self.blocking.options)
+
+    def items(self, topic: TopicName) -> list[dict[str, Any]]:
+        pages = self.client.get_paginator("scan").paginate(TableName=f"{self.prefix}{TABLES[topic].name}")
+        return [item for page in pages for item in page["Items"]]
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.items(topic))
+
+    def texts(self) -> list[str]:
+        return [item["text"]["S"] for item in self.items(TopicName.DOCUMENTS)]
+
+
+class ExampleSubject(BlockingSubject):
+    """The example that docs/sinks.md shows."""
+
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        found: dict[str, Any] = {}
+        exec(compile(EXAMPLE, "docs/sinks.md", "exec"), found)
+        self.blocking = found["FolderSink"](Settings(), f"folder:{tmp_path}/rows")
+        self.sink = self.blocking
+        self.folder = tmp_path / "rows"
+
+    def rows(self, topic: TopicName) -> int:
+        return len(list((self.folder / TABLES[topic].name).glob("*.json")))
+
+    def texts(self) -> list[str]:
+        return [json.loads(path.read_text())["text"] for path in (self.folder / "documents").glob("*.json")]
+
+
 SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "memory": MemorySubject,
     "clickhouse": ClickHouseSubject,
     "wire": WireSubject,
     "sqlite": SQLiteSubject,
     "postgres": PostgresSubject,
+    "parquet": parquet_in_a_folder,
+    "jsonl": json_lines_in_a_folder,
+    "s3": parquet_in_a_bucket,
     "redis": RedisSubject,
+    "dynamodb": DynamoDBSubject,
+    "example": ExampleSubject,
+    "webhook": WebhookSubject,
+    "kafka": KafkaSubject,
 }
 """Every kind of sink; the same contract holds for each."""

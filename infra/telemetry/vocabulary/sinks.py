@@ -9,6 +9,7 @@ from infra.telemetry.event import Event, Level
 
 _ROWS = Counter("odradek_sink_rows_total", "Rows written; repeats count again.", ["store", "table"])
 _BYTES = Counter("odradek_sink_bytes_total", "Bytes of the records written, as Kafka has them.", ["store", "table"])
+_STOPPED = Counter("odradek_sink_stopped_total", "Times that a store could not be fed any more.", ["store"])
 _LEFT_ALONE = Gauge("odradek_sink_left_alone", "1 while a store that failed is left alone, else 0.", ["store"])
 _WRITE = Histogram(
     "odradek_sink_write_seconds",
@@ -49,6 +50,45 @@ class StoreNotDurable(Event):
     name: ClassVar[str] = "store forgets what it takes when it crashes"
     where: str
     remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAdded(Event):
+    """A store is fed from now on."""
+
+    name: ClassVar[str] = "store added"
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRemoved(Event):
+    """A store is fed no more, since it is not wanted any more; its group's offsets stay."""
+
+    name: ClassVar[str] = "store removed"
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStopped(Event):
+    """A store cannot be fed; the others go on, and it is tried again."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "store stopped"
+    store: str
+    wait_s: float
+    error: str
+
+    def measure(self) -> None:
+        _STOPPED.labels(self.store).inc()
+
+
+@dataclass(frozen=True, slots=True)
+class StoresRefused(Event):
+    """The stores that somebody wants now are refused; those before stay."""
+
+    level: ClassVar[Level | None] = "error"
+    name: ClassVar[str] = "stores refused, the old ones stay"
+    error: str
 
 
 @dataclass(frozen=True, slots=True)

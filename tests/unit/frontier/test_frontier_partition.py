@@ -262,3 +262,24 @@ def test_it_may_rest_for_a_hundredth_of_the_delay_that_is_usual() -> None:
         scene.admit(f"http://quick-{number}.test/", crawl="quick")
     scene.release()
     assert scene.partition.longest_rest_s == pytest.approx(1.0, rel=0.01)
+
+
+def test_a_host_in_trouble_gets_one_probe_at_a_time() -> None:
+    """With four requests allowed at once: none while its circuit is open, one when half open, four when closed."""
+    scene = Scene(per_host=4, delay=timedelta(0))
+    scene.admit(*(f"http://a.test/{number}" for number in range(20)))
+    host = scene.partition.host("a.test", scene.now_s)
+    first = scene.release()
+    assert (len(first), host.circuit(scene.now_s)) == (4, "closed")
+    for request in first:
+        scene.settle(request, Outcome.TIMEOUT)
+    assert (scene.release(), host.circuit(scene.now_s)) == ([], "open")
+    (probe,) = scene.release(60)
+    assert host.circuit(scene.now_s) == "half_open"
+    assert scene.release(60) == []
+    scene.settle(probe, Outcome.TIMEOUT)
+    assert (scene.release(), host.circuit(scene.now_s)) == ([], "open")
+    (probe,) = scene.release(60)
+    scene.settle(probe)
+    assert host.circuit(scene.now_s) == "closed"
+    assert len(scene.release()) == 4

@@ -1,5 +1,6 @@
 """Records for the tests of the sinks: valid, distinct, made from a number."""
 
+import gzip
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
@@ -8,7 +9,7 @@ from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName
 from infra.telemetry.tracing import trace_of
 from schemas.outcomes import Outcome
-from schemas.records import Decision, Document, Fetch, Kind
+from schemas.records import Decision, Document, Fetch, Kind, Page
 from schemas.url import url_id
 from schemas.wire import encode
 from sinks.keys import Content
@@ -101,6 +102,29 @@ def decision(number: int, crawl: str = "test", **changes: object) -> Decision:
         reason="out_of_scope",
         depth=2,
         at=NOON + timedelta(seconds=number),
+    )
+    return made.model_copy(update=changes)
+
+
+def page(number: int, crawl: str = "test", **changes: object) -> Page:
+    """The raw answer of page ``number``, compressed as it came."""
+    url = f"http://www.h{number % 3}.test/{number}?b=2&a=1"
+    made = Page(
+        fetch_id=f"{crawl}-{number}",
+        crawl=crawl,
+        url=url,
+        url_id=url_id(url),
+        host=f"www.h{number % 3}.test",
+        visit=0,
+        depth=1,
+        hops=0,
+        parent=None,
+        fetched_at=NOON + timedelta(seconds=number, microseconds=number),
+        status=200,
+        head=b"HTTP/1.1 200 OK\r\nContent-Type: Text/HTML; charset=utf-8\r\ncontent-ENCODING: gzip\r\n"
+        b"Transfer-Encoding: chunked\r\nX-Odd: caf\xe9 \r\n",
+        body=gzip.compress(b"<p>page %d</p>" % number, mtime=0),
+        cut=None,
     )
     return made.model_copy(update=changes)
 

@@ -136,7 +136,7 @@ def test_latency_quantiles_are_right_to_five_percent() -> None:
 
 def test_a_store_of_no_kind_is_told_to_the_user() -> None:
     """A DSN that nothing can open is a mistake of the user, with the choice in the message, without the DSN."""
-    with pytest.raises(UserError, match=r"sinks\.stores\.x\.dsn.*clickhouse, memory, postgres") as caught:
+    with pytest.raises(UserError, match=r"sinks\.stores\.x\.dsn.*clickhouse.*memory.*postgres") as caught:
         make_sink("x", StoreSettings(dsn="cassandra://user:secret@host"), Settings())
     assert "secret" not in str(caught.value)
     assert group("x") == "odradek-sink-x"
