@@ -39,7 +39,7 @@ def main() -> None:
     shape = Shape(options.hosts, options.pages_per_host, not options.plain)
     directory = Path(tempfile.mkdtemp(prefix="odradek-bench-"))
     try:
-        with _site(shape) as port:
+        with site(shape) as port:
             result = run(shape, port, directory)
     finally:
         if not options.keep:
@@ -100,7 +100,8 @@ def _latency(heartbeats: Heartbeats) -> dict[str, int]:
 
 
 @contextmanager
-def _site(shape: Shape) -> Iterator[int]:
+def site(shape: Shape) -> Iterator[int]:
+    """The site in a process of its own; gives its port."""
     coding = "gzip" if shape.gzipped else "plain"
     command = [sys.executable, "-m", "benchmarks.site", str(shape.hosts), str(shape.pages_per_host), coding]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as site:

@@ -112,6 +112,10 @@ class StageProcesses:
         for stage in stages:
             self._running[stage] = self._spawn(stage)
 
+    def another(self, stage: str) -> "subprocess.Popen[bytes]":
+        """One more process of a stage, which is the caller's to stop."""
+        return self._spawn(stage)
+
     def _spawn(self, stage: str) -> subprocess.Popen[bytes]:
         logs = self.settings.data_dir / "logs"
         logs.mkdir(exist_ok=True)

@@ -15,6 +15,8 @@ import grimp
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from sinks.stores import KINDS
+
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "k8s" / "images"
 ROOMS = ("schemas", "infra", "frontier", "fetchers", "streams", "sinks", "monitor")
@@ -27,7 +29,8 @@ BEGINNINGS = {
     "fetchers": ("fetchers.stage",),
     "renderers": ("fetchers.rendering.stage",),
     "streams": ("streams.stage",),
-    "sinks": ("sinks.stage", "sinks.clickhouse.sink", "sinks.postgres.sink", "sinks.redis.sink"),
+    # Kinds of stores are imported by name, when a setting wants one.
+    "sinks": ("sinks.stage", *sorted({place.partition(":")[0] for place in KINDS.values()})),
     "monitor": ("monitor.stage",),
 }
 
