@@ -1,6 +1,6 @@
 # The one door. `make help` says what there is.
 .DEFAULT_GOAL := help
-.PHONY: help install crawl test check contracts bench generated clean lock
+.PHONY: help install crawl test check check-deploy contracts licences image-sizes bench generated clean lock
 
 PYTHON ?= python3
 VENV := .venv
@@ -29,7 +29,7 @@ crawl: $(STAMP) ## Crawl the bundled demo site, or URL=https://example.org/
 test: $(STAMP) check ## All tests, the fast ones first
 	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist worksteal $(ARGS)
 
-check: $(STAMP) ## Lint, types, the import rule, dependencies, contracts
+check: $(STAMP) check-deploy ## Lint, types, the import rule, dependencies, contracts, what is deployed
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy
@@ -41,14 +41,26 @@ contracts: $(STAMP) ## Release the contracts that changed, and describe the topi
 	$(BIN)/python -m schemas.release
 	$(BIN)/python -m infra.kafka.asyncapi > docs/asyncapi.json
 
+check-deploy: $(STAMP) ## Render and check what is deployed: manifests, images, compose file
+	$(BIN)/python -m pytest tests/deployment
+
+licences: $(STAMP) ## What the images hold of others, by which licence
+	@$(BIN)/python -m tests.deployment.licences
+
+image-sizes: $(STAMP) ## Install each image's contents and measure them; needs no Docker
+	@$(BIN)/python -m tests.deployment.image_sizes
+
 bench: $(STAMP) ## Crawl a generated site and print what it costs
 	$(BIN)/python -m benchmarks.main $(ARGS)
 
-generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, the dashboards
+generated: $(STAMP) ## Write anew what is made from code: docs/metrics.md, dashboards, manifests, the images' lock files
 	$(BIN)/python -m infra.telemetry.catalog > docs/metrics.md
 	$(BIN)/python -m monitor.prometheus.dashboards
+	$(BIN)/python -m monitor.prometheus.manifest > k8s/components/monitoring/rules.yaml
+	$(BIN)/python -m infra.kafka.manifests k8s/components/strimzi
+	$(BIN)/python -m tests.deployment.closures
 
-lock: $(STAMP) ## Resolve the dependencies anew
+lock: $(STAMP) ## Resolve the dependencies anew; then: make generated
 	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade pyproject.toml --group dev -o requirements.lock
 	echo uv | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --quiet --upgrade - -o bootstrap.lock
 

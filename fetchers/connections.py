@@ -9,6 +9,7 @@
 import asyncio
 import ssl
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 
@@ -40,7 +41,14 @@ class Tier(StrEnum):
 class Connections:
     """Opens, keeps and closes the connections of one process. TLS is verified but for hosts that are named."""
 
-    def __init__(self, settings: FetcherSettings, lookup: Lookup | None = None, second: Lookup | None = None) -> None:
+    def __init__(
+        self,
+        settings: FetcherSettings,
+        lookup: Lookup | None = None,
+        second: Lookup | None = None,
+        proxies: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        """``proxies`` gives those that are told beside the settings (:class:`fetchers.routes.Routes`)."""
         self._settings = settings
         self._dns = Dns(settings.dns_servers) if lookup is None else None
         system = SystemLookup(settings.dns_lookups)
@@ -51,7 +59,7 @@ class Connections:
         self._each_s = settings.connect_timeout.total_seconds()
         self._tls = tls_context(verified=True)
         self._unverified = tls_context(verified=False) if settings.insecure_hosts else self._tls
-        self._routes = Routes(settings, self._resolver, self._context)
+        self._routes = Routes(settings, self._resolver, self._context, proxies)
         self._busy = dict.fromkeys(Tier, 0)
         self._sweeper: asyncio.TimerHandle | None = None
 
@@ -60,7 +68,20 @@ class Connections:
 
         Raises :class:`Fault`, :class:`OSError` or :class:`ssl.SSLError` when no connection could be made.
         """
-        proxy = await self._routes.choose(url.name, patience.head_s)
+        tried: list[Proxy] = []
+        while True:
+            proxy = await self._routes.choose(url.name, patience.head_s, tried)
+            try:
+                return await self._ask(url, proxy, (request, judge, patience), dial)
+            except ProxyFault:
+                # It has not taken the request to its host: another one may.
+                is_over = time.monotonic() >= patience.head_s or len(tried) + 1 >= self._settings.proxies.tries
+                if proxy is None or is_over:
+                    raise
+                tried.append(proxy)
+
+    async def _ask(self, url: Url, proxy: Proxy | None, what: tuple[bytes, Judge, Patience], dial: Dial) -> Answer:
+        request, judge, patience = what
         key = url.origin, proxy
         kept = self._idle.take(key)
         if kept is not None:
@@ -75,7 +96,7 @@ class Connections:
         dial.facts = connection.facts
         await self._exchange(connection, tier, key, (request, answer, patience))
         if proxy is not None:
-            self._judge(proxy, answer)
+            self._judge(proxy, answer, url.name)
         return answer
 
     def counts(self) -> dict[str, int]:
@@ -101,12 +122,12 @@ class Connections:
         if self._dns is not None:
             self._dns.close()
 
-    def _judge(self, proxy: Proxy, answer: Answer) -> None:
+    def _judge(self, proxy: Proxy, answer: Answer, host: str) -> None:
         """What came through a new connection speaks for or against the proxy; that the host is slow does not."""
         if answer.first_s:
             self._routes.pool.succeeded(proxy)
         elif isinstance(answer.error, Disconnected):
-            self._routes.failed(proxy, answer.error)
+            self._routes.failed(proxy, answer.error, host)
 
     async def _exchange(
         self, connection: Connection, tier: Tier, key: tuple[str, Proxy | None], what: tuple[bytes, Answer, Patience]
@@ -137,7 +158,7 @@ class Connections:
         except TimeoutError as error:
             if proxy is None:
                 raise Late("no connection in time") from None
-            self._routes.failed(proxy, error)
+            self._routes.failed(proxy, error, url.name)
             raise ProxyFault(f"no connection through {proxy} in time") from None
         emit(ConnectionOpened(tier, dial.dns_s, dial.connect_s, dial.tls_s))
         return tier, connection

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from typing import Literal
 
 from fetchers.answers import LEAVE_UNREAD, Answer
@@ -11,9 +12,9 @@ from fetchers.connection import Patience
 from fetchers.connections import Connections
 from fetchers.dialler import Dial
 from fetchers.headers import RequestHeaders
-from fetchers.heads import Head
+from fetchers.heads import Head, is_whole
 from fetchers.location import redirect_target
-from fetchers.media import RENDERED_TYPES, Keeping, MediaPolicy, essence, sniff
+from fetchers.media import RENDERED_TYPES, Keeping, MediaPolicy, declared_type, sniff
 from fetchers.rendering.detection import SCANNED_BYTES, needs_browser
 from fetchers.targets import TargetPolicy
 from fetchers.verdicts import describe, of_exception, of_status
@@ -112,7 +113,7 @@ class Fetcher:
             return _DRAINED_BYTES
         if request.kind is Kind.ROBOTS:
             return MAX_ROBOTS_BYTES
-        kind = essence(head.texts(b"content-type"))
+        kind = declared_type(head.texts(b"content-type"))
         if kind is None:
             return self._max_body_bytes
         length = head.framing()
@@ -130,6 +131,7 @@ class Fetcher:
         if answer.head is None:
             error = answer.error or RuntimeError("an exchange without an answer")
             attempt.fail(of_exception(error), describe(error))
+            return
         if attempt.outcome is not Outcome.OK or attempt.keeping is HEAD_ONLY:
             return
         attempt.body, attempt.cut = bytes(answer.body), answer.cut
@@ -141,7 +143,10 @@ class Fetcher:
                 attempt.fail(of_exception(answer.error), describe(answer.error))
                 return
             attempt.error = describe(answer.error)
-        codings = answer.head.texts(b"content-encoding") if answer.head is not None else []
+        if attempt.status == HTTPStatus.PARTIAL_CONTENT and not is_whole(answer.head):
+            # Nobody asked for a part.
+            attempt.cut = attempt.cut or Cut.LENGTH
+        codings = answer.head.texts(b"content-encoding")
         if request.kind is Kind.ROBOTS:
             text = read_robots(attempt.body, codings)
             attempt.body = text.body
@@ -153,7 +158,7 @@ class Fetcher:
     def _look(self, attempt: Attempt, codings: list[str]) -> None:
         """Judge by the body what the header does not tell."""
         # What is coded looks binary: the cleaners judge it once it is undone.
-        if essence([attempt.content_type or ""]) is None and not declared(codings):
+        if attempt.keeping is None and not declared(codings):
             kind = sniff(attempt.body)
             keeping = self._media.of(kind, len(attempt.body))
             if keeping.what != "store":
@@ -166,7 +171,7 @@ class Fetcher:
 
 
 def _is_empty_frame(attempt: Attempt, codings: list[str]) -> bool:
-    if essence([attempt.content_type or "text/html"]) not in RENDERED_TYPES:
+    if (declared_type([attempt.content_type or ""]) or sniff(attempt.body)) not in RENDERED_TYPES:
         return False
     return needs_browser(undo(attempt.body, declared(codings), SCANNED_BYTES).body)
 

@@ -22,6 +22,7 @@ _STATUS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _NAME = re.compile(rb"[^\x00-\x20\x7f-\xff()<>@,;:\\\"/\[\]?={}]+")
+_RANGE = re.compile(rb"bytes[ \t]+(\d{1,18})-(\d{1,18})/(\d{1,18})", re.IGNORECASE)
 _DIGITS = re.compile(rb"\d{1,18}")
 _MAX_TEXT = 1_000
 _SHORTEST_START = len(b"HTTP/") + _SLOP_BYTES
@@ -108,6 +109,12 @@ class Head:
     def is_ambiguous(self) -> bool:
         """Whether another reader might see the end of the body elsewhere: the connection is not used again."""
         return bool(self.values(b"transfer-encoding") and self.values(b"content-length"))
+
+
+def is_whole(head: Head) -> bool:
+    """Whether what a partial answer (206) holds is all there is (RFC 9110, 14.4)."""
+    found = _RANGE.fullmatch(b", ".join(head.values(b"content-range")))
+    return found is not None and int(found[1]) == 0 and int(found[2]) + 1 == int(found[3])
 
 
 def split_head(data: bytes, searched: int) -> tuple[bytes, bytes] | None:

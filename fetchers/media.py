@@ -14,6 +14,7 @@ _ESSENCE = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+/[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 # The binary data bytes of the MIME Sniffing Standard, section 3.
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _SNIFFED_BYTES = 1_445
+_UNKNOWN = frozenset({"unknown/unknown", "application/unknown"})
 _TEXT_MARKS = (b"\xfe\xff", b"\xff\xfe")
 _HTML = re.compile(
     rb"[\t\n\x0c\r ]*<(?:!--|(?:!doctype html|html|head|script|iframe|h1|div|font|table|a|style|title|b|body|br|p)"
@@ -69,6 +70,12 @@ def essence(content_types: Sequence[str]) -> str | None:
             if _ESSENCE.fullmatch(kind) and kind != "*/*":
                 found = kind.lower()
     return found
+
+
+def declared_type(content_types: Sequence[str]) -> str | None:
+    """The type that a server declares; ``None`` also where it only says that it knows none (MIME Sniffing, 7)."""
+    kind = essence(content_types)
+    return None if kind in _UNKNOWN else kind
 
 
 class MediaPolicy:

@@ -5,7 +5,7 @@ it rests, longer each time. One success makes it whole again.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from urllib.parse import unquote
@@ -63,6 +63,8 @@ def parse_tiers(text: str) -> list[list[Proxy]]:
 class _Health:
     used: int = 0
     failures: int = 0
+    blamed: str | None = None
+    """The host that the last failure may have been the fault of."""
     rests: int = 0
     resting_until_s: float = 0.0
 
@@ -73,6 +75,7 @@ class ProxyPool:
     def __init__(self, settings: ProxySettings, tiers: Sequence[Sequence[Proxy]]) -> None:
         self._settings = settings
         self._direct = dict.fromkeys(settings.direct_hosts, "direct")
+        self._own = {name.lower(): [parse_proxy(url) for url in urls] for name, urls in settings.hosts.items()}
         self._health: dict[Proxy, _Health] = {}
         self._turn = 0
         self._tiers: list[list[Proxy]] = []
@@ -81,18 +84,23 @@ class ProxyPool:
     def replace(self, tiers: Iterable[Iterable[Proxy]]) -> None:
         """Use these from now on; what is known of those that stay is kept."""
         self._tiers = [list(dict.fromkeys(tier)) for tier in tiers]
-        self._health = {proxy: self._health.get(proxy, _Health()) for tier in self._tiers for proxy in tier}
+        every = [*self._tiers, *self._own.values()]
+        self._health = {proxy: self._health.get(proxy, _Health()) for tier in every for proxy in tier}
 
     def proxies(self) -> list[Proxy]:
         """All of them."""
         return list(self._health)
 
-    def choose(self, host: str, now_s: float) -> Proxy | None:
-        """The proxy for a host; ``None`` where a rule says direct. Raises :class:`ProxyFault` when none is fit."""
+    def choose(self, host: str, now_s: float, tried: Collection[Proxy] = ()) -> Proxy | None:
+        """The proxy for a host, none of those that were ``tried``; ``None`` where a rule says direct.
+
+        Raises :class:`ProxyFault` when none is fit.
+        """
         if of_name(self._direct, host) is not None:
             return None
-        for tier in self._tiers:
-            fit = [proxy for proxy in tier if self._is_fit(self._health[proxy], now_s)]
+        own = of_name(self._own, host)
+        for tier in self._tiers if own is None else [own]:
+            fit = [proxy for proxy in tier if proxy not in tried and self._is_fit(self._health[proxy], now_s)]
             if fit:
                 return self._pick(fit, host)
         raise ProxyFault("no proxy is healthy and free")
@@ -110,6 +118,7 @@ class ProxyPool:
         """Something came through."""
         if (health := self._health.get(proxy)) is not None:
             health.failures = health.rests = 0
+            health.blamed = None
             health.resting_until_s = 0.0
 
     def rested(self, proxy: Proxy) -> None:
@@ -117,11 +126,15 @@ class ProxyPool:
         if (health := self._health.get(proxy)) is not None:
             health.resting_until_s = 0.0
 
-    def failed(self, proxy: Proxy, now_s: float) -> bool:
-        """It failed; ``True`` when it rests from now on."""
+    def failed(self, proxy: Proxy, now_s: float, host: str | None = None) -> bool:
+        """It failed; ``True`` when it rests from now on. ``host``: whose fault it may be as well.
+
+        A host that answers nobody would otherwise send every proxy to rest, one after the other.
+        """
         health = self._health.get(proxy)
-        if health is None or health.resting_until_s > now_s:
+        if health is None or health.resting_until_s > now_s or (host is not None and health.blamed == host):
             return False
+        health.blamed = host
         health.failures += 1
         # After a rest one failure is enough: it was given a chance.
         if health.failures < self._settings.failures and not health.rests:
@@ -130,6 +143,7 @@ class ProxyPool:
         health.resting_until_s = now_s + rest.total_seconds()
         health.rests += 1
         health.failures = 0
+        health.blamed = None
         return True
 
     def healthy(self, now_s: float) -> int:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,33 +25,45 @@ _WAIT_S = 0.1
 class Routes:
     """Chooses and lays them."""
 
-    def __init__(self, settings: FetcherSettings, resolver: Resolver, tls: Callable[[str], ssl.SSLContext]) -> None:
+    def __init__(
+        self,
+        settings: FetcherSettings,
+        resolver: Resolver,
+        tls: Callable[[str], ssl.SSLContext],
+        told: Callable[[], str | None],
+    ) -> None:
+        """``told`` gives more proxies, as text like that of the file, which may change at any time."""
         self._settings = settings
         self._wanted = settings.proxies
         self._resolver = resolver
         self._tls = tls
         self._fixed = [[parse_proxy(url) for url in tier] for tier in self._wanted.tiers]
-        self._seen: tuple[float, int] | None = None
+        self._told = told
+        self._heard: str | None = None
+        self._told_tiers: list[list[Proxy]] = []
+        self._file_tiers: list[list[Proxy]] = []
+        self._seen: tuple[int, int, int] | None = None
         self._looked_s = 0.0
         self._probes: asyncio.Task[None] | None = None
         self.pool = ProxyPool(self._wanted, self._fixed)
-        self._uses_proxies = bool(self._fixed) or self._wanted.file is not None
+        self._is_set = bool(self._fixed or self._wanted.hosts) or self._wanted.file is not None
+        self._uses_proxies = self._is_set
 
-    async def choose(self, host: str, until_s: float) -> Proxy | None:
+    async def choose(self, host: str, until_s: float, tried: Collection[Proxy] = ()) -> Proxy | None:
         """The proxy for a host, ``None`` for none. Waits until then for a fit one; raises :class:`ProxyFault`."""
+        self._reload()
         if not self._uses_proxies:
             return None
-        self._reload()
         if self._probes is None and self._wanted.probe_interval:
             self._probes = asyncio.get_running_loop().create_task(self._probe())
         while True:
             try:
-                return self.pool.choose(host, time.monotonic())
+                return self.pool.choose(host, time.monotonic(), tried)
             except ProxyFault:
                 if self._wanted.without == "direct":
                     emit(ProxyBypassed(host))
                     return None
-                if time.monotonic() + _WAIT_S > until_s:
+                if tried or time.monotonic() + _WAIT_S > until_s:
                     raise
             await asyncio.sleep(_WAIT_S)
 
@@ -63,13 +75,14 @@ class Routes:
             target = (await addresses_of(place.name, self._resolver, self._settings.allow_networks, dial))[0]
         self.pool.begin(proxy)
         try:
-            connection = await self._lay(proxy, place, target, timeout_s)
+            connection = await self._through(proxy, place, target, timeout_s)
         except ConnectFault:
             self.pool.end(proxy)
             raise
         except (Fault, OSError) as error:
             self.pool.end(proxy)
-            self.failed(proxy, error)
+            # One that was reached and led nowhere may not be to blame: the place may be dead.
+            self.failed(proxy, error, None if isinstance(error, _Unreached) else place.name)
             raise ProxyFault(f"{proxy}: {error or type(error).__name__}") from None
         except BaseException:
             self.pool.end(proxy)
@@ -77,9 +90,9 @@ class Routes:
         connection.on_closed = lambda: self.pool.end(proxy)
         return connection
 
-    def failed(self, proxy: Proxy, error: BaseException) -> None:
-        """Something went wrong on the way."""
-        rests = self.pool.failed(proxy, time.monotonic())
+    def failed(self, proxy: Proxy, error: BaseException, host: str | None = None) -> None:
+        """Something went wrong on the way; ``host``: whose fault it may be as well."""
+        rests = self.pool.failed(proxy, time.monotonic(), host)
         emit(ProxyFailed(str(proxy), rests, f"{type(error).__name__}: {error}"))
 
     async def close(self) -> None:
@@ -89,9 +102,15 @@ class Routes:
             with suppress(asyncio.CancelledError):
                 await self._probes
 
-    async def _lay(self, proxy: Proxy, place: Place, target: str, timeout_s: float) -> Connection:
+    async def _through(self, proxy: Proxy, place: Place, target: str, timeout_s: float) -> Connection:
+        try:
+            talk = await self._reach(proxy, timeout_s)
+        except (Fault, OSError) as error:
+            raise _Unreached(f"{error or type(error).__name__}") from None
+        return await self._lay(talk, proxy, place, target, timeout_s)
+
+    async def _lay(self, talk: Talk, proxy: Proxy, place: Place, target: str, timeout_s: float) -> Connection:
         loop = asyncio.get_running_loop()
-        talk = await self._reach(proxy, timeout_s)
         transport = talk.transport
         if transport is None:
             raise ProxyFault("the proxy closed the connection")
@@ -153,25 +172,42 @@ class Routes:
             await asyncio.gather(*map(ask, self.pool.proxies()))
 
     def _reload(self) -> None:
-        """Read the file again if it has changed. One that is missing or wrong changes nothing, and is told about."""
+        """Take what the file or the control topic says now. What is wrong there changes nothing, and is told about."""
+        told = self._told()
         path, now_s = self._wanted.file, time.monotonic()
-        if path is None or (self._looked_s and now_s - self._looked_s < _RELOAD_S):
+        is_time = path is not None and (not self._looked_s or now_s - self._looked_s >= _RELOAD_S)
+        if told == self._heard and not is_time:
             return
-        self._looked_s = now_s
         try:
-            state = _state(path)
-            if state == self._seen:
+            if told != self._heard:
+                self._heard = told
+                self._told_tiers = parse_tiers(told or "")
+            elif path is None or not self._read(path, now_s):
                 return
-            self._seen = state
-            tiers = parse_tiers(path.read_text())
         except (OSError, ValueError) as error:
             # An OSError names the file, a ValueError nothing: neither has a line of it.
             emit(ProxiesRefused(type(error).__name__ if isinstance(error, UnicodeError) else str(error)))
             return
-        self.pool.replace([*self._fixed, *tiers])
+        self._uses_proxies = self._is_set or self._heard is not None
+        self.pool.replace([*self._fixed, *self._file_tiers, *self._told_tiers])
         emit(ProxiesChanged(len(self.pool.proxies())))
 
+    def _read(self, path: Path, now_s: float) -> bool:
+        """Read the file again if it has changed. Raises :class:`OSError` or :class:`ValueError`."""
+        self._looked_s = now_s
+        state = _state(path)
+        if state == self._seen:
+            return False
+        self._seen = state
+        self._file_tiers = parse_tiers(path.read_text())
+        return True
 
-def _state(path: Path) -> tuple[float, int]:
+
+class _Unreached(ProxyFault):
+    """The proxy takes no connection: nobody else is to blame."""
+
+
+def _state(path: Path) -> tuple[int, int, int]:
     stat = path.stat()
-    return stat.st_mtime_ns, stat.st_size
+    # A mounted secret changes by a link that leads to another file.
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from fetchers.connections import Connections
@@ -14,12 +15,13 @@ from infra.kafka.lag import Place
 from infra.kafka.producer import Producer
 from infra.kafka.topics import TopicName, all_topics
 from infra.settings import Settings
-from infra.spool import Spool
+from infra.spool import Spool, prune_regularly
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.vocabulary.fetchers import PartitionsChanged
 
 GROUP = "odradek-fetchers"
+PRUNE_EVERY = timedelta(hours=1)
 
 
 class Fetchers:
@@ -50,10 +52,8 @@ class Fetchers:
         settings, worker_name = self._context.settings, self._context.worker
         producer = Producer(settings, worker_name)
         spool = Spool(settings)
-        # A body is of use as long as a record of pages can name it.
-        if (keep := all_topics()[TopicName.PAGES].retention) is not None:
-            await asyncio.to_thread(spool.prune, keep)
-        connections = self._connections = Connections(self._settings)
+        pruning = self._prune(spool)
+        connections = self._connections = Connections(self._settings, proxies=self._context.control.proxies)
         fetcher = self._fetcher = await self.open(connections)
         worker = self._worker = Worker(
             worker_name, fetcher, producer, HostTurns(self._settings.host_concurrency), spool
@@ -70,6 +70,7 @@ class Fetchers:
             await worker.finish(self._settings.drain)
         finally:
             left = await asyncio.to_thread(intake.close)
+            pruning.cancel()
             await connections.close()
             await self.close()
         for end in (intake.failed, worker.broken):
@@ -85,6 +86,11 @@ class Fetchers:
 
     async def close(self) -> None:
         """No more attempts are made."""
+
+    def _prune(self, spool: Spool) -> "asyncio.Future[None]":
+        """A body is of use as long as a record of pages can name it."""
+        keep = all_topics()[TopicName.PAGES].retention or timedelta.max
+        return asyncio.ensure_future(prune_regularly(spool, keep, PRUNE_EVERY))
 
     def _take(self, batch: list[Received]) -> None:
         if self._worker is not None and self._intake is not None:

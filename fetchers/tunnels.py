@@ -11,6 +11,8 @@ from fetchers.heads import Head
 from fetchers.proxies import Proxy
 
 _MAX_BYTES = 16 * 1024
+_PLACE_UNREACHABLE = (502, 504)
+"""By these a proxy says that it could not get through to the place (RFC 9110, 15.6)."""
 _SOCKS_PLACE_UNREACHABLE = {3: "network unreachable", 4: "host unreachable", 5: "refused", 6: "expired"}
 _SOCKS_ADDRESS_BYTES = {1: 4, 4: 16}
 
@@ -95,6 +97,8 @@ async def _connect(talk: Talk, proxy: Proxy, name: str, port: int) -> None:
         raise ProxyFault("the proxy speaks no HTTP") from None
     if status == 407:
         raise ProxyFault("the proxy refuses our credentials")
+    if status in _PLACE_UNREACHABLE:
+        raise ConnectFault(f"the proxy says: {status}")
     if status // 100 != 2:
         raise ProxyFault(f"the proxy answers CONNECT by {status}")
 

@@ -1,9 +1,9 @@
 """From a record of ``urls`` to durable results: the steps of one record, and the tasks that take them."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from fetchers.attempt import Attempt
 from fetchers.hosts import HostTurns
@@ -24,6 +24,7 @@ from schemas.outcomes import Outcome
 from schemas.records import Fetch, Page, Request
 from schemas.wire import Undecodable, decode, encode
 
+T = TypeVar("T")
 _RETRY_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 
 
@@ -158,10 +159,10 @@ class Worker:
     async def _by_reference(self, page: Page, why: NeverValid, trace: Trace) -> Page | None:
         """Deliver a page that Kafka refuses without its body, which goes to the spool; ``None`` when that fails too."""
         try:
-            reference = await asyncio.to_thread(self._spool.put, page.body)
+            reference = await self._patiently(lambda: asyncio.to_thread(self._spool.put, page.body))
             small = page.model_copy(update={"body": b"", "body_at": reference})
             await self._deliver(Outbound(TopicName.PAGES, page.url_id, encode(small), [trace.header()]))
-        except (NeverValid, OSError) as error:
+        except NeverValid as error:
             emit(PageRefused(page.url, why.reason, f"{why}; {error}"), trace)
             return None
         emit(PageSpooled(page.url, len(page.body)), trace)
@@ -185,11 +186,14 @@ class Worker:
 
     async def _deliver(self, outbound: Outbound) -> None:
         """Return when the broker has the record, however long that takes."""
+        await self._patiently(lambda: self._producer.deliver([outbound]))
+
+    async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Try until it succeeds, for what only trouble of others can hold up."""
         failures = 0
         while True:
             try:
-                await self._producer.deliver([outbound])
-                return
+                return await work()
             except RetryLater as error:
                 wait_s = _RETRY_S[min(failures, len(_RETRY_S) - 1)]
                 failures += 1

@@ -43,6 +43,8 @@ GROUP = "odradek.stages"
 HEARTBEAT_EVERY = timedelta(seconds=1)
 LOOK_AT_SETTINGS_EVERY = timedelta(seconds=1)
 DRAIN = timedelta(seconds=30)
+LET_GO = timedelta(seconds=5)
+"""For a stage that is cancelled because the brokers refuse us."""
 
 
 def stage_names() -> list[str]:
@@ -88,6 +90,8 @@ class _Runner:
         self._settings = settings
         self._stopping = asyncio.Event()
         self._started_at = datetime.now(UTC)
+        self._refused = asyncio.Event()
+        self._refused_for = ""
 
     async def run(self, reread: Callable[[], Settings], make: type[Stage]) -> int:
         self._handle_signals()
@@ -126,11 +130,19 @@ class _Runner:
             emit(StageStopped(self._name, clean))
 
     async def _work(self, stage: Stage) -> bool:
-        """Run the stage; ``False`` when it did not drain in time."""
+        """Run the stage; ``False`` when it did not drain in time.
+
+        Raises :class:`UserError` when the brokers refuse us by now: nothing could be delivered or committed.
+        """
         work = asyncio.create_task(stage.run(self._stopping))
-        stop = asyncio.create_task(self._stopping.wait())
-        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
-        stop.cancel()
+        ends = {asyncio.create_task(each.wait()) for each in (self._stopping, self._refused)}
+        await asyncio.wait({work, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        for each in ends:
+            each.cancel()
+        if self._refused.is_set() and not work.done():
+            work.cancel()
+            await asyncio.wait({work}, timeout=LET_GO.total_seconds())
+            raise UserError(f"Kafka refuses us: {self._refused_for}")
         done, _ = await asyncio.wait({work}, timeout=DRAIN.total_seconds())
         if not done:
             emit(StageFailed(self._name, f"did not drain within {DRAIN.total_seconds():.0f} s"))
@@ -163,6 +175,9 @@ class _Runner:
                 was_ready = stage.ready()
                 emit(ReadyChanged(self._name, was_ready))
             self._send(producer, stage, url)
+            if producer.refusal.reason is not None:
+                self._refused_for = producer.refusal.reason
+                self._refused.set()
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), HEARTBEAT_EVERY.total_seconds())
         self._send(producer, stage, url)

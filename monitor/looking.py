@@ -58,7 +58,7 @@ class Looking:
                 beat.worker: found for beat, found in zip(beats, answers, strict=True) if not isinstance(found, str)
             },
             silent={beat.worker: found for beat, found in zip(beats, answers, strict=True) if isinstance(found, str)},
-            disk_free=_disk_free({"data": self._settings.data_dir, "spool": self._settings.spool}),
+            disk_free=_disk_free({"data": self._settings.data_dir, "spool": _folder(self._settings.spool)}),
         )
 
     def _ask_kafka(self) -> tuple[list[Heartbeat], Offsets]:
@@ -104,6 +104,11 @@ class Looking:
                 if len(body) > MAX_ANSWER_BYTES:
                     raise ValueError(f"{url} answers with more than {MAX_ANSWER_BYTES} bytes")
             return body.decode()
+
+
+def _folder(spool: Path | str | None) -> Path | None:
+    """The spool, if it takes any disk of ours."""
+    return None if spool is None or "://" in str(spool) else Path(spool)
 
 
 def _disk_free(directories: Mapping[str, Path | None]) -> dict[str, float]:

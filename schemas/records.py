@@ -75,6 +75,15 @@ class Crawl(Record):
     created_at: datetime
 
 
+class Proxies(Record):
+    """Proxies that all fetchers use beside those of their settings, kept in the ``control`` topic."""
+
+    text: str = Field(repr=False, max_length=500_000)
+    """A URL a line, tiers parted by blank lines. They hold credentials: whoever reads the topic may use them."""
+    by: str
+    at: datetime
+
+
 class Links(Record):
     """URLs of one host that one page (or seed, or redirect) names."""
 
@@ -203,14 +212,10 @@ class Document(Record):
     title: str | None
     text: str
     links: list[str]
-    """Canonical http(s) URLs of ``a`` and ``area``, in document order, each once, in scope or not."""
     content_hash: bytes
-    """BLAKE2b-128 of the text."""
     body_bytes: int
-    """Of the decoded body."""
     cut: Cut | None
     flags: list[str] = []
-    """What the cleaner could not do as it should, by name; empty for a good page."""
     cleaner: str
     cleaned_at: datetime
     language: str | None = None
@@ -224,7 +229,6 @@ class Document(Record):
     images: list[str] = []
     json_ld: list[str] = []
     headings: list[str] = []
-    """Of the main text, in order: as many ``#`` as the level, a space, the heading."""
     anchors: list[str] = []
     words: int = 0
     link_density: float = 0.0

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from schemas import letters, records
 from schemas.orders import Order
 from schemas.records import Record
+from schemas.versions import Change, Version
 
 MARKER = b"\xc3\x01"
 CONFLUENT = b"\x00"
@@ -34,11 +35,14 @@ CONTRACTS: dict[type[Record], str] = {
     records.Seed: "seed",
     records.Crawl: "crawl",
     Order: "order",
+    records.Proxies: "proxies",
     records.Links: "links",
     records.Request: "request",
     records.Fetch: "fetch",
     records.Page: "page",
     records.Document: "document",
+    Version: "version",
+    Change: "change",
     records.Decision: "decision",
     letters.DeadLetter: "dead_letter",
     letters.Resolution: "resolution",

@@ -6,7 +6,7 @@ from contextlib import suppress
 from fetchers.attempt import Attempt
 from fetchers.fetcher import Fetcher
 from fetchers.heads import Head
-from fetchers.media import RENDERED_TYPES, essence
+from fetchers.media import RENDERED_TYPES, declared_type, sniff
 from fetchers.rendering.browser import Browser, BrowserLost
 from fetchers.rendering.parts import Budget, Given, Parts, passed_on
 from fetchers.rendering.visit import Failed, Taken, Visit
@@ -43,7 +43,7 @@ class Renderer:
         """
         attempt = await self._fetcher.fetch(request)
         is_page = attempt.outcome is Outcome.OK and request.kind is Kind.PAGE and attempt.body
-        if not is_page or essence([attempt.content_type or "text/html"]) not in RENDERED_TYPES:
+        if not is_page or (declared_type([attempt.content_type or ""]) or sniff(attempt.body)) not in RENDERED_TYPES:
             return attempt
         began_s = time.monotonic()
         head = Head(attempt.head.removesuffix(b"\r\n"))

@@ -1,12 +1,11 @@
 """Faust, reduced to a consumer: settings, credentials, and a record as the rest of the house knows it."""
 
 import logging
-import ssl
 from typing import Any
 
 import faust
 
-from infra.errors import UserError
+from infra.agents.credentials import credentials
 from infra.kafka.clients import bootstrap_servers
 from infra.kafka.inbound import Inbound
 from infra.kafka.topics import TopicName
@@ -20,7 +19,7 @@ BUFFERED_RECORDS = 256
 def make_app(settings: Settings, group: str, worker: str) -> Any:
     """A Faust app without tables, web server, signal handlers or logs of its own.
 
-    Raises :class:`UserError` for security settings of librdkafka that aiokafka does not have.
+    Raises :class:`infra.errors.UserError` when the files of ``settings.kafka.security`` cannot be used.
     """
     for name in ("faust", "mode", "aiokafka"):
         # What goes wrong reaches us as a crash; they would tell it many times with tracebacks.
@@ -30,7 +29,7 @@ def make_app(settings: Settings, group: str, worker: str) -> Any:
     return faust.App(
         group,
         broker=[f"kafka://{each.strip()}" for each in bootstrap_servers(settings).split(",")],
-        broker_credentials=credentials(settings.kafka.client),
+        broker_credentials=credentials(settings.kafka.security),
         broker_client_id=worker,
         broker_session_timeout=settings.kafka.session_timeout.total_seconds(),
         broker_heartbeat_interval=settings.kafka.heartbeat_interval.total_seconds(),
@@ -63,39 +62,3 @@ def to_inbound(message: Any) -> Inbound:
     return Inbound(
         message.topic, message.partition, message.offset, message.key, message.value, headers, timestamp_ms
     )  # fmt: skip
-
-
-def credentials(client: dict[str, str]) -> Any:
-    """Librdkafka's security settings as Faust's; ``None`` for plaintext. Raises :class:`UserError` for the others."""
-    security = {name: value for name, value in client.items() if name.startswith(("sasl.", "ssl.", "security."))}
-    protocol = security.pop("security.protocol", "plaintext").lower()
-    mechanism = security.pop("sasl.mechanism", security.pop("sasl.mechanisms", "PLAIN")).upper()
-    user, password = security.pop("sasl.username", ""), security.pop("sasl.password", "")
-    ca, cert, key = (security.pop(f"ssl.{each}.location", None) for each in ("ca", "certificate", "key"))
-    # Names are checked, which is librdkafka's default too; leaving that out is not offered.
-    if security.get("ssl.endpoint.identification.algorithm") == "https":
-        del security["ssl.endpoint.identification.algorithm"]
-    if security:
-        raise UserError(f"kafka.client: the stream stages cannot follow {', '.join(sorted(security))}; leave it out")
-    context = _tls(ca, cert, key) if protocol.endswith("ssl") else None
-    match protocol:
-        case "plaintext":
-            return None
-        case "ssl":
-            return faust.SSLCredentials(context)
-        case "sasl_plaintext" | "sasl_ssl" if mechanism in ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"):
-            return faust.SASLCredentials(username=user, password=password, mechanism=mechanism, ssl_context=context)
-    raise UserError(
-        f"kafka.client: the stream stages know plaintext, ssl, sasl_plaintext and sasl_ssl with PLAIN, SCRAM-SHA-256 "
-        f"or SCRAM-SHA-512, not {protocol} with {mechanism}"
-    )
-
-
-def _tls(ca: str | None, certificate: str | None, key: str | None) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=ca)
-        if certificate is not None:
-            context.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as error:
-        raise UserError(f"kafka.client: the TLS files cannot be used: {error}") from None
-    return context

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import timedelta
 
 from infra.agents.agent import Agent, Unusable
-from infra.errors import Failure, Fatal, NeverValid, RetryLater
+from infra.errors import Failure, Fatal, NeverValid, RetryLater, UserError
 from infra.kafka.dead_letters import dead_letter
 from infra.kafka.inbound import Inbound
 from infra.kafka.producer import Producer
@@ -39,7 +39,7 @@ class Settler:
         """Return when each record of the batch has had its effect or is a dead letter.
 
         Raises :class:`GivenUp` when ``closing`` is set while it waits to try again; :class:`Fatal` when too many
-        records become dead letters or one cannot be written.
+        records become dead letters or one cannot be written; :class:`UserError` when Kafka does not let us write.
         """
         attempt = 0
         while True:
@@ -49,7 +49,7 @@ class Settler:
                 await self._agent.handle(batch)
             except RetryLater as error:
                 await self._wait(attempt, error, closing)
-            except Fatal:
+            except (Fatal, UserError):
                 raise
             except Unusable as error:
                 self._letters.extend([False] * (len(batch) - len(error.records)))

@@ -96,6 +96,10 @@ class AgentWorker:
         done = self._finished + self._consumer.finished
         return Progress(done + tries, self._consumer.busy() or self._lag > 0)
 
+    def generation(self) -> object:
+        """Another one after each rebalance: what was known of a partition before may be out of date."""
+        return self._consumer.generation()
+
     def partitions(self) -> list[int]:
         """What it owns of its first topic."""
         return sorted(number for topic, number in self._consumer.assignment() if topic == self._topics[0])
@@ -190,6 +194,10 @@ class _Consumer:
             return set()
         return {(place.topic, place.partition) for place in self._app.consumer.assignment()}
 
+    def generation(self) -> object:
+        # Each consumer is a member of its own, and its count begins anew.
+        return id(self), self._app.consumer_generation_id
+
     @property
     def closing(self) -> asyncio.Event:
         """Set when no new batch may be begun."""
@@ -238,7 +246,9 @@ class _Loop:
         except GivenUp:
             pass
         except Exception as error:  # nothing may leave an agent: Faust would acknowledge the record
-            self._consumer.fail(error if isinstance(error, Fatal) else Fatal(f"{type(error).__name__}: {error}"))
+            self._consumer.fail(
+                error if isinstance(error, Fatal | UserError) else Fatal(f"{type(error).__name__}: {error}")
+            )
         finally:
             self._consumer.end(self._agent, done)
         return done > 0

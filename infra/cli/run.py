@@ -6,8 +6,7 @@ import typer
 
 from infra.errors import UserError
 from infra.kafka.admin import Topics
-from infra.kafka.topics import all_topics
-from infra.run import run_stage
+from infra.run import run_stage, stage_names
 from infra.settings import load, read
 
 
@@ -20,7 +19,7 @@ def run(
     """Run one stage against the Kafka that KAFKA_BOOTSTRAP_SERVERS names, until SIGTERM or Ctrl-C drains it."""
     flags = {} if health_port is None else {"health_port": health_port}
     settings = load(**flags)
-    missing = set(all_topics()) - set(Topics(settings).partition_counts())
-    if missing:
-        raise UserError(f"Kafka lacks the topics {', '.join(sorted(missing))}: run `odradek topics create`")
+    if stage not in stage_names():
+        raise UserError(f"there is no stage {stage!r}; there are: {', '.join(stage_names())}")
+    Topics(settings).check(stage)
     raise typer.Exit(run_stage(stage, settings, lambda: read(**flags)))

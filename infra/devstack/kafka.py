@@ -6,16 +6,28 @@ import socket
 import subprocess
 import time
 from base64 import urlsafe_b64encode
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 from uuid import uuid4
 
 from infra.devstack.jars import class_path
 from infra.devstack.jvm import Archive, die_with_parent, java
+from infra.devstack.properties import Guard, Member, properties
 from infra.errors import UserError
 
 _API_VERSIONS_REQUEST = bytes.fromhex("0000000a0012000000000001ffff")
+
+
+class Place(NamedTuple):
+    """Of a broker among several."""
+
+    cluster_id: str
+    me: Member
+    members: Sequence[Member]
 
 
 class EmbeddedKafka:
@@ -25,9 +37,19 @@ class EmbeddedKafka:
     in a terminal does not reach it before the stages have drained.
     """
 
-    def __init__(self, data_dir: Path, *, port: int | None = None) -> None:
+    def __init__(
+        self,
+        data_dir: Path,
+        *,
+        port: int | None = None,
+        guard: Guard | None = None,
+        place: Place | None = None,
+    ) -> None:
+        """``guard`` adds listeners that want to know who a client is; ``place`` makes it one of several brokers."""
         self._dir = data_dir.absolute()
-        self._port = port
+        self._port = place.me.port if place is not None else port
+        self._guard = guard
+        self._place = place
         self._process: subprocess.Popen[bytes] | None = None
         self._archive: Archive | None = None
 
@@ -35,6 +57,11 @@ class EmbeddedKafka:
     def bootstrap_servers(self) -> str:
         """Where clients reach it, once it was started."""
         return f"127.0.0.1:{self._port}"
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._process is not None
 
     @property
     def pid(self) -> int:
@@ -54,13 +81,20 @@ class EmbeddedKafka:
 
     def start(self, timeout: timedelta = timedelta(seconds=90)) -> None:
         """Start and return when it answers. Raises :class:`UserError` with the end of its log when it does not."""
+        self.begin()
+        self.wait(timeout)
+
+    def begin(self) -> None:
+        """Start, without waiting: several brokers of a cluster answer only together."""
         self._dir.mkdir(parents=True, exist_ok=True)
         jars = class_path()
         self._choose_ports()
         config = str(self._write_config())
         self._archive = Archive(jars)
         if not (self._dir / "data" / "meta.properties").is_file():
-            self._run_tool(jars, "kafka.tools.StorageTool", "format", f"--cluster-id={_cluster_id()}", "-c", config)
+            cluster = _cluster_id() if self._place is None else self._place.cluster_id
+            users = [] if self._guard is None else self._guard.scram()
+            self._run_tool(jars, "kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "-c", config, *users)
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 java(jars, ("-Xms256m", "-Xmx512m", *self._archive.flags(write=True)), "kafka.Kafka", config),
@@ -70,6 +104,9 @@ class EmbeddedKafka:
                 start_new_session=True,
                 preexec_fn=die_with_parent,  # noqa: PLW1509  # one system call, safe between fork and exec
             )
+
+    def wait(self, timeout: timedelta) -> None:
+        """Return when it answers. Raises :class:`UserError` with the end of its log when it does not."""
         self._wait(time.monotonic() + timeout.total_seconds())
 
     def stop(self, timeout: timedelta = timedelta(seconds=30)) -> None:
@@ -103,38 +140,16 @@ class EmbeddedKafka:
             port = int(remembered.read_text())
             self._port = port if _is_free(port) else None
         if self._port is None:
-            self._port = _free_port()
+            self._port = free_port()
         if not _is_free(self._port):
             raise UserError(f"port {self._port} of loopback is taken; stop what uses it, or choose another")
         remembered.write_text(str(self._port))
 
     def _write_config(self) -> Path:
-        controller = _free_port()
-        settings = {
-            "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{controller}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self._port}",
-            "controller.listener.names": "CONTROLLER",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "log.dirs": str(self._dir / "data"),
-            "offsets.topic.replication.factor": "1",
-            "offsets.topic.num.partitions": "4",
-            "transaction.state.log.replication.factor": "1",
-            "transaction.state.log.min.isr": "1",
-            "share.coordinator.state.topic.replication.factor": "1",
-            "share.coordinator.state.topic.min.isr": "1",
-            "group.initial.rebalance.delay.ms": "0",
-            "group.min.session.timeout.ms": "1000",
-            "auto.create.topics.enable": "false",
-            "message.max.bytes": str(16 * 2**20),
-            "replica.fetch.max.bytes": str(16 * 2**20),
-            "log.cleaner.dedupe.buffer.size": str(32 * 2**20),
-            "num.network.threads": "2",
-            "num.io.threads": "4",
-        }
+        me = Member(1, self._port or 0, free_port()) if self._place is None else self._place.me
+        members = [me] if self._place is None else self._place.members
         path = self._dir / "server.properties"
+        settings = properties(me, members, self._dir / "data", self._guard)
         path.write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
         return path
 
@@ -157,11 +172,33 @@ class EmbeddedKafka:
         return "\n".join(self._log.read_text(errors="replace").splitlines()[-15:])
 
 
+@contextmanager
+def three_brokers(directory: Path, timeout: timedelta = timedelta(seconds=120)) -> Iterator[list[EmbeddedKafka]]:
+    """Three brokers of one cluster, for trying what the loss of one does.
+
+    They are killed at the end: the last one could not leave a quorum in good order, and nobody keeps their data.
+    """
+    members = [Member(number, free_port(), free_port()) for number in (1, 2, 3)]
+    cluster = _cluster_id()
+    brokers = [EmbeddedKafka(directory / f"broker-{me.number}", place=Place(cluster, me, members)) for me in members]
+    try:
+        for each in brokers:
+            each.begin()
+        for each in brokers:
+            each.wait(timeout)
+        yield brokers
+    finally:
+        for each in brokers:
+            if each.running:
+                each.kill()
+
+
 def _cluster_id() -> str:
     return urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody uses at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -4,11 +4,10 @@ from datetime import timedelta
 
 from confluent_kafka import KafkaError
 
-from infra.errors import UserError
+from infra.errors import Fatal, UserError
+from infra.kafka.security import Config, security_config
 from infra.kafka.topics import all_topics
 from infra.settings import Settings
-
-Config = dict[str, str | int | float | bool]
 
 PARTITIONER = "murmur2_random"
 """Faust and the Java clients place keys with murmur2; librdkafka's own default puts 92 % of hosts elsewhere."""
@@ -36,6 +35,7 @@ def common_config(settings: Settings, client_id: str) -> Config:
         "reconnect.backoff.max.ms": 2_000,
         # What goes wrong reaches us as errors of the calls; librdkafka would repeat it on standard error at each try.
         "log_level": 2,
+        **security_config(settings.kafka.security),
         **settings.kafka.client,
     }
 
@@ -75,6 +75,25 @@ def is_transient(error: KafkaError) -> bool:
     """Whether the same call may succeed later."""
     return bool(error.retriable()) or error.code() in _TRANSIENT
 
+
+def judge(error: KafkaError) -> None:
+    """What a consumer was given instead of a record: raise for what does not pass by itself.
+
+    Raises :class:`Fatal` or :class:`UserError`; librdkafka goes on trying everything else.
+    """
+    if error.fatal():
+        raise Fatal(f"the Kafka consumer cannot go on: {error.str()}")
+    if error.code() in _DENIED:
+        raise UserError(f"Kafka refuses us: {error.str()}")
+
+
+_DENIED = frozenset(
+    {
+        KafkaError.TOPIC_AUTHORIZATION_FAILED,
+        KafkaError.GROUP_AUTHORIZATION_FAILED,
+        KafkaError._AUTHENTICATION,  # noqa: SLF001  # librdkafka's own codes have no other name
+    }
+)
 
 _TRANSIENT = frozenset(
     {

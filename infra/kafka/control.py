@@ -13,11 +13,12 @@ from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from schemas.orders import Order, Orders, key
-from schemas.records import Crawl
+from schemas.records import Crawl, Proxies
 from schemas.wire import Undecodable, decode, encode
 
 _CRAWL = "crawl/"
 _ORDER = "order/"
+_PROXIES = "proxies"
 
 
 def definition(crawl: Crawl) -> Outbound:
@@ -35,6 +36,11 @@ def withdrawal(order: Order, by: str) -> Outbound:
     return Outbound(TopicName.CONTROL, key(order).encode(), None, [("by", by.encode())])
 
 
+def proxies_record(proxies: Proxies | None) -> Outbound:
+    """The record that sets the proxies of all fetchers, or takes them back."""
+    return Outbound(TopicName.CONTROL, _PROXIES.encode(), None if proxies is None else encode(proxies))
+
+
 class Control:
     """A live copy of the topic. Thread-safe; one small consumer without a group, in a thread of its own."""
 
@@ -47,6 +53,7 @@ class Control:
         self._crawls: dict[str, Crawl] = {}
         self._orders: dict[str, tuple[int, Order]] = {}
         self._in_force = Orders()
+        self._proxies: str | None = None
         self._position = 0
         self._changed = threading.Condition()
         self._stopping = False
@@ -90,6 +97,10 @@ class Control:
         """What is ordered now with the version of each, oldest first: a version is an offset of the topic."""
         return sorted(self._orders.values(), key=itemgetter(0))
 
+    def proxies(self) -> str | None:
+        """The proxies that are set for all fetchers, as text; ``None`` when none are."""
+        return self._proxies
+
     def catch_up(self, timeout: timedelta) -> None:
         """Return when every record that the topic holds at this moment has been applied."""
         try:
@@ -122,6 +133,8 @@ class Control:
                 self._define(name.removeprefix(_CRAWL), payload)
             elif name.startswith(_ORDER):
                 self._order(offset, name, payload)
+            elif name == _PROXIES:
+                self._proxies = None if payload is None else decode(Proxies, payload).text
         except Undecodable:
             # What is broken is refused and the old one stays; whoever wrote it sees no effect.
             return

@@ -24,11 +24,10 @@ from datetime import timedelta
 from functools import partial
 from typing import NamedTuple
 
-from confluent_kafka import Consumer, KafkaError, Message
+from confluent_kafka import Consumer, Message
 
-from infra.errors import Fatal, UserError
 from infra.kafka.assignment import Assignment, OnChange
-from infra.kafka.clients import consumer_config
+from infra.kafka.clients import consumer_config, judge
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.lag import Place
 from infra.kafka.topics import TopicName
@@ -191,7 +190,7 @@ class Intake:
     def _receive(self, message: Message) -> Received | None:
         error = message.error()
         if error is not None:
-            _judge(error)
+            judge(error)
             return None
         inbound = from_message(message)
         owned = self._assignment.start(inbound.topic, inbound.partition, inbound.offset)
@@ -227,16 +226,3 @@ class Intake:
                 self.failed.set_exception(error)
 
         self._loop.call_soon_threadsafe(tell)
-
-
-def _judge(error: KafkaError) -> None:
-    """Raise for what does not pass by itself; librdkafka goes on trying everything else."""
-    if error.fatal():
-        raise Fatal(f"the Kafka consumer cannot go on: {error.str()}")
-    refused = (
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.GROUP_AUTHORIZATION_FAILED,
-        KafkaError._AUTHENTICATION,  # noqa: SLF001  # librdkafka's own codes have no other name
-    )
-    if error.code() in refused:
-        raise UserError(f"Kafka refuses us: {error.str()}")

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 from confluent_kafka import OFFSET_INVALID, Consumer, KafkaError, KafkaException, TopicPartition
 
 from infra.errors import RetryLater, UserError
-from infra.kafka.clients import consumer_config, is_transient
+from infra.kafka.clients import consumer_config, is_transient, judge
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
@@ -69,11 +69,17 @@ class PartitionOwner:
         return sorted(self._owned)
 
     def take(self, timeout: timedelta, limit: int = 1_000) -> list[Inbound]:
-        """Wait for a record, then take what has arrived; rebalances happen in here."""
+        """Wait for a record, then take what has arrived; rebalances happen in here.
+
+        Raises :class:`infra.errors.Fatal` or :class:`UserError` for what does not pass by itself.
+        """
         first = self._consumer.poll(timeout.total_seconds())
         if first is None:
             return []
         messages = [first, *self._consumer.consume(limit, 0)]
+        for message in messages:
+            if (error := message.error()) is not None:
+                judge(error)
         return [from_message(message) for message in messages if message.error() is None]
 
     def commit(self, partition: int, offsets: Mapping[TopicName, int], *, wait: bool) -> None:

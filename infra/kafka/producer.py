@@ -12,7 +12,8 @@ from confluent_kafka import Producer as Client
 
 from infra.errors import NeverValid, RetryLater, UserError
 from infra.kafka.clients import is_transient, producer_config
-from infra.kafka.topics import TopicName, all_topics
+from infra.kafka.security import Refusal
+from infra.kafka.topics import all_topics
 from infra.settings import Settings
 
 Delivered = Callable[[KafkaError | None], None]
@@ -28,7 +29,8 @@ _REST_S_PER_RATE = 0.0001
 class Outbound(NamedTuple):
     """A record to send."""
 
-    topic: TopicName
+    topic: str
+    """A :class:`infra.kafka.topics.TopicName`, but in the cluster of somebody else."""
     key: bytes | None
     value: bytes | None
     headers: Headers = []  # never changed: an empty default is safe and costs nothing
@@ -51,7 +53,9 @@ class Producer:
 
     def __init__(self, settings: Settings, client_id: str, *, patient: bool = False) -> None:
         """``patient``: a delivery is never given up, however long the broker is away."""
-        config = producer_config(settings, client_id)
+        self.refusal = Refusal()
+        """Whether the brokers refuse us, as far as :meth:`poll` has heard."""
+        config = producer_config(settings, client_id) | {"error_cb": self.refusal}
         self._client = Client(config | {"delivery.timeout.ms": 0} if patient else config)
         self._limits = {name.value: topic.max_record_bytes for name, topic in all_topics().items()}
         self._waiting = 0
@@ -119,7 +123,7 @@ class Producer:
                 self.send(record, then)
             except BufferError:
                 break
-            except (RetryLater, NeverValid) as error:
+            except (RetryLater, NeverValid, UserError) as error:
                 batch.fail(error)
             self._pending.popleft()
             sent += 1
@@ -218,8 +222,8 @@ def failure(error: KafkaError, topic: str) -> Exception:
         return NeverValid("record_too_large", f"the broker's limit of topic {topic} is lower than the pipeline's own")
     if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):  # noqa: SLF001  # librdkafka's own codes have no other name
         return RetryLater(f"topic {topic} does not exist: run `odradek topics create`")
-    if error.code() == KafkaError._AUTHENTICATION:  # noqa: SLF001
-        return UserError(f"Kafka refuses us: {error.str()}")
+    if error.code() in (KafkaError._AUTHENTICATION, KafkaError.TOPIC_AUTHORIZATION_FAILED):  # noqa: SLF001
+        return UserError(f"Kafka does not let us write topic {topic}: {error.str()}")
     if is_transient(error):
         return RetryLater(f"Kafka did not take a record of {topic}: {error.str()}")
     return RetryLater(f"Kafka did not take a record of {topic}: {error.name()}")

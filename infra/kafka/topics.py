@@ -9,6 +9,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+SAFE_COPIES = 3
+"""From so many on, a broker may be lost without a record."""
+
 
 class TopicName(StrEnum):
     """Each topic by its field-standard name; a typo fails the type checker, not the broker."""
@@ -20,6 +23,8 @@ class TopicName(StrEnum):
     FETCHES = "fetches"
     PAGES = "pages"
     DOCUMENTS = "documents"
+    VERSIONS = "versions"
+    CHANGES = "changes"
     FRONTIER_STATE = "frontier-state"
     ROBOTS = "robots"
     CONTROL = "control"
@@ -58,10 +63,15 @@ class Topic(BaseModel):
         """How many partitions the topic has where co-partitioned topics have ``shared``."""
         return shared if self.partitions == "shared" else self.partitions
 
-    def broker_config(self, shared: int) -> dict[str, str]:
-        """The topic's settings on the broker; ``retention.bytes`` there is per partition."""
+    def broker_config(self, shared: int, copies: int = 1) -> dict[str, str]:
+        """The topic's settings on the broker; ``retention.bytes`` there is per partition.
+
+        With ``copies`` of three or more, what is acknowledged is on all but one of them: with one broker lost work goes
+        on, with a second one it waits, and no record is lost by either.
+        """
         config = {
             "cleanup.policy": self.cleanup,
+            "min.insync.replicas": str(max(1, copies - 1) if copies >= SAFE_COPIES else 1),
             # Kafka's limit is on the compressed batch with its framing: a little above the record's own.
             "max.message.bytes": str(self.max_record_bytes + 64 * 1024),
             "compression.type": "producer",

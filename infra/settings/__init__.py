@@ -58,9 +58,9 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path(".odradek")
     """Where state lives that is not in Kafka: the frontier's files, the embedded servers' data, logs."""
-    spool: Path | None = None
-    """Where bodies lie that no Kafka record can hold: a folder that fetchers and stream workers share; ``None`` takes
-    ``spool`` in :attr:`data_dir`."""
+    spool: Path | str | None = Field(default=None, repr=False)
+    """Where bodies lie that no Kafka record can hold: a folder that fetchers and stream workers share, or a bucket as
+    ``s3://bucket/prefix?option=value``; ``None`` takes ``spool`` in :attr:`data_dir`."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """``auto``: readable on a terminal, JSON otherwise."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"

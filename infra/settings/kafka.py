@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from infra.settings.group import Group
+from infra.settings.security import SecuritySettings
 
 
 class KafkaSettings(Group):
@@ -21,5 +22,14 @@ class KafkaSettings(Group):
     linger: timedelta = timedelta(milliseconds=1)
     """Short, because the stages send in bursts of their own (see ``infra.kafka.producer.Pace``)."""
     compression: str = "lz4"
+    security: SecuritySettings = SecuritySettings()
     client: dict[str, str] = Field(default={})
-    """More librdkafka settings for every client, such as ``security.protocol`` and ``sasl.*``."""
+    """More settings of librdkafka for its clients. Who the clients are belongs into ``security``, which Faust heeds."""
+
+    @field_validator("client")
+    @classmethod
+    def _leaves_security_alone(cls, client: dict[str, str]) -> dict[str, str]:
+        wrong = sorted(name for name in client if name.startswith(("sasl.", "ssl.", "security.")))
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)}: use kafka.security, which every client follows, Faust's too")
+        return client

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit, urlunsplit
 import clickhouse_connect
 
 from infra.settings import Settings
+from sinks.clickhouse.embedded import engine
 
 INSERT_SETTINGS = {
     "insert_deduplicate": "1",
@@ -70,6 +71,7 @@ def create_database(url: str) -> None:
 
 def connect_embedded(path: Path) -> Any:
     """A client for the engine in ``path``, which this process has the right to open. Costs a second of CPU."""
+    engine()
     warm_up()
     path.mkdir(parents=True, exist_ok=True)
     return clickhouse_connect.get_client(interface="chdb", path=str(path))

@@ -15,17 +15,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
-import chdb
-
 from infra.errors import UserError
 from sinks.clickhouse.statements import literal, setting_name
-
-# Two packages bring this module, one with types and one without; which is there last is the installer's choice.
-_engine: Any = chdb
 
 _LOOK_AGAIN_S = 0.1
 
@@ -83,13 +79,22 @@ class Query:
     """Of an ``INSERT ... FORMAT NAME`` whose rows do not stand in the statement."""
 
 
+def engine() -> Any:
+    """The engine's module. Raises :class:`UserError` where it is left out, as in images that write to a server."""
+    try:
+        # Two packages bring this module, one with types and one without; which is there last is the installer's choice.
+        return import_module("chdb")
+    except ModuleNotFoundError:
+        raise UserError("the embedded ClickHouse is not installed here: set CLICKHOUSE_URL to a server") from None
+
+
 def run(directory: Path, query: Query) -> bytes:
     """The answer, in the format of its ``FORMAT`` clause or else ``query.output``.
 
     The engine in ``directory`` is open in this process, or this opens it. Repeats are folded (``final = 1``) unless a
     setting says otherwise. Blocks; raises :class:`RuntimeError` with ClickHouse's own message.
     """
-    connection = _engine.connect(str(directory.resolve()))
+    connection = engine().connect(str(directory.resolve()))
     try:
         if query.database:
             name = query.database.replace("\\", "\\\\").replace("`", "\\`")
@@ -119,7 +124,7 @@ def _statement(query: Query) -> Iterator[str]:
 
 def cancel_queries(directory: Path) -> None:
     """Ask every running query of the engine to end; does not wait."""
-    connection = _engine.connect(str(directory.resolve()))
+    connection = engine().connect(str(directory.resolve()))
     try:
         connection.query("KILL QUERY WHERE 1 ASYNC", "TabSeparated")
     finally:

@@ -3,21 +3,18 @@
 import os
 import secrets
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 import obstore
-from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import ObjectStore, from_url
+from obstore.exceptions import AlreadyExistsError
+from obstore.store import ObjectStore
 
+from infra.buckets import open_bucket
 from infra.errors import UserError
 from infra.settings import Settings
 from sinks.dsn import shown
-
-CALL_WITHIN = timedelta(seconds=20)
-"""One request, with its repeats."""
 
 OURS = frozenset({"format"})
 """Options of a DSN that are not the store's."""
@@ -155,21 +152,7 @@ def place_of(settings: Settings, dsn: str) -> Place:
             raise UserError(f"{shown(dsn)}: a folder is written with three slashes, as in file:///srv/crawl")
         path = unquote(parts.path)
         return Folder(Path(path) if path else settings.data_dir / "objects")
-    options: dict[str, Any] = {name: value for name, value in parse_qsl(parts.query) if name not in OURS}
-    client: dict[str, Any] = {"timeout": "15s", "connect_timeout": "5s"}
-    if str(options.get("endpoint", "")).startswith("http://"):
-        client["allow_http"] = True
-    # Typed by store; here the options name the one that they are for.
-    open_store: Any = from_url
     try:
-        store = open_store(
-            urlunsplit((parts.scheme, parts.netloc, parts.path, "", "")),
-            config=options,
-            client_options=client,
-            retry_config={"max_retries": 2, "retry_timeout": CALL_WITHIN},
-        )
-    except (BaseError, ValueError) as error:
-        named = next((name for name in options if name in str(error)), None)
-        wrong = f"has no option {named!r}" if named else "cannot be used: it is scheme://bucket/prefix?option=value"
-        raise UserError(f"{shown(dsn)} {wrong}") from None
-    return Bucket(store)
+        return Bucket(open_bucket(dsn, OURS))
+    except ValueError as error:
+        raise UserError(f"{shown(dsn)} {error}") from None

@@ -163,6 +163,20 @@ class PageSpooled(Event):
         _SPOOLED.inc()
 
 
+_PRUNED = Counter("odradek_pruned_bodies_total", "Bodies in the spool that no record can name any more: deleted.")
+
+
+@dataclass(frozen=True, slots=True)
+class SpoolPruned(Event):
+    """Bodies older than the records that could name them were deleted."""
+
+    name: ClassVar[str] = "spool pruned"
+    count: int
+
+    def measure(self) -> None:
+        _PRUNED.inc(self.count)
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionsChanged(Event):
     """The group gave this worker partitions, or took some away."""

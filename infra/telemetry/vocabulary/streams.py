@@ -12,11 +12,29 @@ _PAGES = Counter("odradek_pages_cleaned_total", "Pages turned into documents.")
 _LINKS = Counter("odradek_outlinks_total", "Links of pages, by what became of them.", ["fate"])
 _FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do as it should.", ["flag"])
 _COPIES = Counter("odradek_document_copies_total", "Documents whose text this worker had seen.", ["kind"])
+_CHANGES = Counter("odradek_page_changes_total", "Pages that differ from their former version.")
 _RULES = Gauge("odradek_rules", "Per-site rules in force.")
 _REFUSED = Counter("odradek_rules_refused_total", "Changed rules that were wrong; the old ones stay in force.")
 _TEXT = Histogram(
     "odradek_document_text_characters", "Length of the main text.", buckets=(0, 100, 1_000, 5_000, 20_000, 100_000)
 )
+_SECONDS = Histogram(
+    "odradek_clean_seconds",
+    "From a page to its document and links, a wait for the process of costly pages included.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningEnded(Event):
+    """A page was cleaned, well or not; it is not delivered yet."""
+
+    level: ClassVar[Level | None] = None
+    name: ClassVar[str] = "cleaning ended"
+    took_s: float
+
+    def measure(self) -> None:
+        _SECONDS.observe(self.took_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +66,15 @@ class PageCleaned(Event):
     flags: tuple[str, ...]
     copy: str | None = None
     """``exact`` or ``near``, of an earlier page of the crawl."""
+    changed: tuple[str, ...] = ()
+    """The fields that differ from the former version."""
 
     def measure(self) -> None:
         _PAGES.inc()
         if self.copy is not None:
             _COPIES.labels(self.copy).inc()
+        if self.changed:
+            _CHANGES.inc()
         _TEXT.observe(self.characters)
         _LINKS.labels("told").inc(self.told)
         _LINKS.labels("told_before").inc(self.told_before)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal
 
-Mode = Literal["works", "closes", "refuses", "lies", "silent"]
+Mode = Literal["works", "closes", "refuses", "lies", "silent", "drops", "unreachable"]
 
 
 @dataclass
@@ -23,6 +23,7 @@ class RawProxy:
     """Where it was asked to lead to."""
     names: dict[str, str] = field(default_factory=dict)
     seen_secrets: list[bytes] = field(default_factory=list)
+    connections: int = 0
 
     @property
     def url(self) -> str:
@@ -32,6 +33,7 @@ class RawProxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
+        self.connections += 1
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             if self.mode == "silent":
                 await asyncio.sleep(5)
@@ -45,6 +47,9 @@ class RawProxy:
         self.seen_secrets += [each for each in fields if each.lower().startswith(b"proxy-authorization")]
         if self.mode == "refuses":
             writer.write(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
+            return
+        if self.mode == "unreachable":
+            writer.write(b"HTTP/1.1 504 Gateway Timeout\r\nContent-Length: 0\r\n\r\n")
             return
         writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         name, _, port = line.split(b" ")[1].decode().rpartition(":")
@@ -70,7 +75,7 @@ class RawProxy:
         else:
             name = str(ip_address(await reader.readexactly(4 if kind == 1 else 16)))
         port = int.from_bytes(await reader.readexactly(2), "big")
-        if port == 1:
+        if port == 1 or self.mode == "unreachable":
             writer.write(b"\x05\x05\x00\x01" + bytes(6))
             return
         writer.write(b"\x05\x00\x00\x01" + bytes(6))
@@ -81,6 +86,9 @@ class RawProxy:
         if self.mode == "lies":
             writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nlie")
             await reader.read(1)
+            return
+        if self.mode == "drops":
+            await reader.readuntil(b"\r\n\r\n")
             return
         there, back = await asyncio.open_connection(self.names.get(name, name), port)
         await asyncio.gather(_copy(reader, back), _copy(there, writer))

@@ -105,10 +105,15 @@ async def no_dns(name: str) -> Addresses:
 
 @contextlib.asynccontextmanager
 async def fetching(
-    configured: Settings, lookup: Lookup = no_dns, second: Lookup | None = None, *, detect: bool = False
+    configured: Settings,
+    lookup: Lookup = no_dns,
+    second: Lookup | None = None,
+    *,
+    detect: bool = False,
+    proxies: Callable[[], str | None] = lambda: None,
 ) -> AsyncIterator[Fetcher]:
     """A fetcher with connections of its own; ``lookup`` stands for DNS, ``second`` for the standby tier's."""
-    connections = Connections(configured.fetchers, lookup, second)
+    connections = Connections(configured.fetchers, lookup, second, proxies)
     try:
         yield Fetcher(configured, connections, detect=detect)
         assert not any(count for name, count in connections.counts().items() if name in BUSY), connections.counts()

@@ -63,14 +63,89 @@ def test_a_proxy_gets_names_only_where_it_is_trusted_with_them(scheme: str) -> N
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
-@pytest.mark.parametrize("mode", ["closes", "refuses", "silent"])
-def test_a_proxy_that_fails_is_no_fault_of_the_host_and_the_next_tier_takes_over(scheme: str, mode: Mode) -> None:
-    """The first request ends as a proxy error, which is tried again; from then on the second tier is used."""
+@pytest.mark.parametrize(("mode", "first"), [("closes", "ok"), ("refuses", "ok"), ("silent", "proxy_error")])
+def test_the_next_tier_takes_over(scheme: str, mode: Mode, first: str) -> None:
+    """At once where the first has not taken the request and time is left; from then on it is used alone."""
     bad, good = RawProxy(scheme, mode), RawProxy(scheme)
-    first, second = fetch([bad, good], times=2)
-    assert first.outcome is Outcome.PROXY_ERROR
-    assert CONSEQUENCES[first.outcome] == (Retry.UNCOUNTED, HostEffect.NONE)
-    assert (second.outcome, second.proxy) == (Outcome.OK, f"{scheme}://127.0.0.1:{good.port}")
+    attempts = fetch([bad, good], times=2)
+    assert [attempt.outcome for attempt in attempts] == [Outcome(first), Outcome.OK]
+    assert attempts[1].proxy == f"{scheme}://127.0.0.1:{good.port}"
+
+
+def test_a_proxy_error_is_nobodys_attempt() -> None:
+    """Neither the host nor the URL is to blame for an outage."""
+    assert CONSEQUENCES[Outcome.PROXY_ERROR] == (Retry.UNCOUNTED, HostEffect.NONE)
+
+
+def test_a_request_tries_only_so_many_proxies() -> None:
+    """And none of them twice."""
+    proxies = [RawProxy("http", "closes") for _ in range(4)]
+    (attempt,) = fetch(proxies, tries=3, failures=9)
+    assert attempt.outcome is Outcome.PROXY_ERROR
+    assert [proxy.connections for proxy in proxies] == [1, 1, 1, 0]
+
+
+def test_what_a_proxy_has_taken_is_not_sent_again() -> None:
+    """A connection that ends after the request was sent may have brought it to its host: one attempt is one request."""
+    proxies = [RawProxy("http", "drops"), RawProxy("http")]
+    (attempt,) = fetch(proxies)
+    assert attempt.outcome is Outcome.DISCONNECT
+    assert proxies[1].connections == 0
+
+
+@pytest.mark.parametrize(("scheme", "mode"), [("http", "unreachable"), ("socks5", "unreachable")])
+def test_a_dead_place_is_not_held_against_its_proxies(scheme: str, mode: Mode) -> None:
+    """However often it is asked for, they stay fit for others."""
+
+    async def scenario() -> tuple[set[Outcome], int]:
+        proxy = RawProxy(scheme, mode)
+        async with proxying(proxy), fetching(through([proxy])) as fetcher:
+            outcomes = {(await fetcher.fetch(request("http://dead.raw.test/"))).outcome for _ in range(5)}
+            return outcomes, fetcher._connections.counts()["proxies_healthy"]
+
+    assert run(scenario()) == ({Outcome.CONNECT_ERROR}, 1)
+
+
+def test_hosts_may_have_proxies_of_their_own() -> None:
+    """By name or suffix: they use no others, and others do not use theirs."""
+
+    async def scenario() -> list[str | None]:
+        own, general = RawProxy("http"), RawProxy("socks5")
+        async with serving(sending(PAGE)) as port, proxying(own), proxying(general):
+            configured = through([general], hosts={"*.OWN.raw.test": [own.url], "lost.raw.test": []})
+            async with fetching(configured) as fetcher:
+                names = ("a.own.raw.test", "other.raw.test", "lost.raw.test")
+                attempts = [await fetcher.fetch(request(f"http://{name}:{port}/")) for name in names]
+                assert attempts[2].outcome is Outcome.PROXY_ERROR
+                return [(attempt.proxy or "").partition(":")[0] for attempt in attempts]
+
+    assert run(scenario()) == ["http", "socks5", ""]
+
+
+def test_proxies_may_be_told_while_it_runs() -> None:
+    """As the control topic does: set, replaced, broken (which changes nothing), taken back; none is not direct."""
+
+    async def scenario() -> list[tuple[Outcome, str]]:
+        first, second = RawProxy("http"), RawProxy("socks5")
+        told: list[str | None] = [None]
+        async with serving(sending(PAGE)) as port, proxying(first), proxying(second):
+            configured = settings(head_timeout=timedelta(seconds=0.3))
+            async with fetching(configured, proxies=lambda: told[0]) as fetcher:
+                seen = []
+                for text in (None, first.url, second.url, "gopher://x", "# none", None):
+                    told[0] = text
+                    attempt = await fetcher.fetch(request(f"http://a.raw.test:{port}/"))
+                    seen.append((attempt.outcome, (attempt.proxy or "").partition(":")[0]))
+                return seen
+
+    assert run(scenario()) == [
+        (Outcome.OK, ""),
+        (Outcome.OK, "http"),
+        (Outcome.OK, "socks5"),
+        (Outcome.OK, "socks5"),
+        (Outcome.PROXY_ERROR, ""),
+        (Outcome.OK, ""),
+    ]
 
 
 @pytest.mark.parametrize("scheme", ["http", "socks5"])
@@ -98,7 +173,7 @@ def test_nothing_is_ever_fetched_directly_without_leave() -> None:
     down = RawProxy("http", "closes")
     assert [each.outcome for each in fetch([down], times=2)] == [Outcome.PROXY_ERROR] * 2
     attempts = fetch([RawProxy("http", "closes")], times=2, without="direct")
-    assert [each.outcome for each in attempts] == [Outcome.PROXY_ERROR, Outcome.OK]
+    assert [(each.outcome, each.proxy) for each in attempts] == [(Outcome.OK, None)] * 2
     (attempt,) = fetch([RawProxy("http", "closes")], direct_hosts={"*.raw.test"})
     assert (attempt.outcome, attempt.proxy) == (Outcome.OK, None)
 
@@ -198,6 +273,14 @@ def test_a_rest_doubles_until_something_comes_through() -> None:
     assert (one.healthy(59.0), one.healthy(60.0)) == (0, 1)
     one.succeeded(proxy)
     assert not one.failed(proxy, 60.0)
+
+
+def test_one_host_sends_no_proxy_to_rest() -> None:
+    """What may be its fault as well counts once; several hosts in a row are the proxy's fault."""
+    one, (proxy,) = pool("random", 1, failures=3)
+    assert not any(one.failed(proxy, 0.0, "dead.test") for _ in range(20))
+    assert not one.failed(proxy, 0.0, "other.test")
+    assert one.failed(proxy, 0.0, "third.test")
 
 
 def test_a_file_of_proxies_has_tiers() -> None:
