@@ -32,7 +32,7 @@ class NewestDocuments:
             now_s = asyncio.get_running_loop().time()
             if self._read is None or now_s - self._read.at_s > FRESH_FOR.total_seconds():
                 found = await asyncio.to_thread(
-                    newest, self._settings, "odradek-monitor-documents", TopicName.DOCUMENTS, READ_OF_A_PARTITION
+                    newest, self._settings, "monitor-documents", TopicName.DOCUMENTS, READ_OF_A_PARTITION
                 )
                 self._read = _Read(asyncio.get_running_loop().time(), found)
             return self._read.records

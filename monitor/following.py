@@ -26,7 +26,7 @@ async def follow(settings: Settings, hosts: HostTable, letters: Letters, stoppin
     topics = [TopicName.FETCHES, TopicName.DEAD_LETTERS]
     while not stopping.is_set():
         try:
-            follower = await asyncio.to_thread(Follower, settings, "odradek-monitor", topics, BACK)
+            follower = await asyncio.to_thread(Follower, settings, "monitor-follower", topics, BACK)
         except RetryLater:
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), AGAIN.total_seconds())

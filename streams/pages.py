@@ -1,6 +1,7 @@
 """The agent of the pages: a batch of raw pages goes in, and is with the broker as documents, links and changes."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -13,7 +14,7 @@ from infra.spool import Spool
 from infra.stage import Context
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import read, trace_of
-from infra.telemetry.vocabulary.streams import SitemapRead
+from infra.telemetry.vocabulary.streams import CleaningEnded, SitemapRead
 from schemas.records import Crawl, Document, Kind, Page
 from schemas.versions import Change
 from schemas.wire import Undecodable, decode
@@ -99,6 +100,7 @@ class Pages:
     async def _clean(self, page: Page, record: Inbound, delivery: Delivery) -> None:
         crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
         sites = Sites(self._rules.current(), self._cleaners)
+        began_s = time.perf_counter()
         opened, now = open_page(page), datetime.now(UTC)
         way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites, links=self._links)
         apart = way.apart(opened)
@@ -106,6 +108,7 @@ class Pages:
         if (copy := self._copies.find(document)) is not None:
             field = "near_duplicate_of" if copy.bits else "duplicate_of"
             document = document.model_copy(update={field: copy.url})
+        emit(CleaningEnded(time.perf_counter() - began_s))
         links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
         if links.over_limit:
             document.flags.append("too_many_outlinks")

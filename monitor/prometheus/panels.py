@@ -81,6 +81,7 @@ AVAILABILITY = Panel(
     ),
     "Every stage has a living worker that takes work; 99.95 % is promised.",
 )
+CLEANING = Panel("Cleaning a page", "s", _quantiles("odradek_clean_seconds"), "95 % within 0.2 s are promised.")
 LATENCY = Panel("Latency of a fetch", "s", _quantiles("odradek_fetch_seconds"))
 
 DASHBOARDS = (
@@ -214,6 +215,6 @@ DASHBOARDS = (
         "odradek-user-experience",
         "Odradek: user experience",
         "What those notice who wait for the result.",
-        (AVAILABILITY, FRESHNESS, LATENCY, FINDINGS),
+        (AVAILABILITY, FRESHNESS, LATENCY, CLEANING, FINDINGS),
     ),
 )

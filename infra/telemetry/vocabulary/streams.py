@@ -21,6 +21,23 @@ _REFUSED = Counter("odradek_rules_refused_total", "Changed rules that were wrong
 _TEXT = Histogram(
     "odradek_document_text_characters", "Length of the main text.", buckets=(0, 100, 1_000, 5_000, 20_000, 100_000)
 )
+_SECONDS = Histogram(
+    "odradek_clean_seconds",
+    "From a page to its document and links, a wait for the process of costly pages included.",
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 10),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CleaningEnded(Event):
+    """A page was cleaned, well or not; it is not delivered yet."""
+
+    level: ClassVar[Level | None] = None
+    name: ClassVar[str] = "cleaning ended"
+    took_s: float
+
+    def measure(self) -> None:
+        _SECONDS.observe(self.took_s)
 
 
 @dataclass(frozen=True, slots=True)
