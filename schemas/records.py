@@ -212,14 +212,10 @@ class Document(Record):
     title: str | None
     text: str
     links: list[str]
-    """Canonical http(s) URLs of ``a`` and ``area``, in document order, each once, in scope or not."""
     content_hash: bytes
-    """BLAKE2b-128 of the text."""
     body_bytes: int
-    """Of the decoded body."""
     cut: Cut | None
     flags: list[str] = []
-    """What the cleaner could not do as it should, by name; empty for a good page."""
     cleaner: str
     cleaned_at: datetime
     language: str | None = None
@@ -233,7 +229,6 @@ class Document(Record):
     images: list[str] = []
     json_ld: list[str] = []
     headings: list[str] = []
-    """Of the main text, in order: as many ``#`` as the level, a space, the heading."""
     anchors: list[str] = []
     words: int = 0
     link_density: float = 0.0

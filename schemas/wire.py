@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from schemas import letters, records
 from schemas.orders import Order
 from schemas.records import Record
+from schemas.versions import Change, Version
 
 MARKER = b"\xc3\x01"
 CONFLUENT = b"\x00"
@@ -40,6 +41,8 @@ CONTRACTS: dict[type[Record], str] = {
     records.Fetch: "fetch",
     records.Page: "page",
     records.Document: "document",
+    Version: "version",
+    Change: "change",
     records.Decision: "decision",
     letters.DeadLetter: "dead_letter",
     letters.Resolution: "resolution",

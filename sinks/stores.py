@@ -13,8 +13,10 @@ from sinks.sink import Sink
 KINDS = {
     "az": "sinks.objects.sink:ObjectsSink",
     "clickhouse": "sinks.clickhouse.sink:ClickHouseSink",
+    "dynamodb": "sinks.dynamodb.sink:DynamoDBSink",
     "file": "sinks.objects.sink:ObjectsSink",
     "gs": "sinks.objects.sink:ObjectsSink",
+    "kafka": "sinks.kafka.sink:KafkaSink",
     "memory": "sinks.memory.sink:MemorySink",
     "objects": "sinks.objects.sink:ObjectsSink",
     "postgres": "sinks.postgres.sink:PostgresSink",
@@ -23,11 +25,13 @@ KINDS = {
     "redis": "sinks.redis.sink:RedisSink",
     "rediss": "sinks.redis.sink:RedisSink",
     "unix": "sinks.redis.sink:RedisSink",
+    "webhook+http": "sinks.webhook.sink:WebhookSink",
+    "webhook+https": "sinks.webhook.sink:WebhookSink",
     "sqlite": "sinks.sqlite.sink:SQLiteSink",
 }
 """Scheme of a DSN to the class, which is made with the settings and the DSN. Imported only when it is used."""
 
-RAW = frozenset({"az", "file", "gs", "objects", "s3"})
+RAW = frozenset({"az", "file", "gs", "kafka", "objects", "s3"})
 """The kinds that take raw pages too."""
 
 Make = Callable[[Settings, str], Sink]

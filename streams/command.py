@@ -18,9 +18,10 @@ from schemas.records import Document, Fetch, Page
 from schemas.url import InvalidUrl, Url, canonicalize, url_id
 from streams import maintext, markup
 from streams.charset import decode
-from streams.clean import MAX_BODY_BYTES, Opened, Way, finish, open_page
+from streams.clean import finish
 from streams.cleaners import installed
 from streams.markdown import markdown as as_markdown
+from streams.opened import MAX_BODY_BYTES, Opened, Way, open_page
 from streams.rules.compiled import NO_RULES
 from streams.rules.source import load as load_rules
 from streams.sites import Sites

@@ -18,6 +18,7 @@ _LEAST_WORDS = 20
 """A shorter text is a label, not something that is copied."""
 _LEAST_SENTENCES = 8
 """A SimHash of fewer sentences says little."""
+_LOOKED_AT_CHARS = 4_000
 _PIECES = ((0, 13), (13, 13), (26, 13), (39, 13), (52, 12))
 _MOST_IN_A_HOLE = 32
 
@@ -53,11 +54,13 @@ class Copies:
         first = self._young.exact.get(key) or self._old.exact.get(key)
         if first is not None:
             return Copy(first, 0) if first != document.url else None
-        near = self._near(document) if _sentences(document.text) >= _LEAST_SENTENCES else None
-        self._remember(key, document)
-        return near
+        if len(self._young.exact) >= self._size:
+            self._old, self._young = self._young, _Generation()
+        self._young.exact[key] = document.url
+        return self._near(document) if _has_sentences(document.text) else None
 
     def _near(self, document: Document) -> Copy | None:
+        """The nearest of those in the same holes; puts this one into them."""
         best: Copy | None = None
         for hole in _holes(document):
             for generation in (self._young, self._old):
@@ -65,18 +68,11 @@ class Copies:
                     bits = distance(simhash, document.simhash)
                     if bits <= NEAR_BITS and url != document.url and (best is None or bits < best.bits):
                         best = Copy(url, bits)
+            found = self._young.holes.setdefault(hole, [])
+            # A site's template may fill one with thousands: then the others have to tell them apart.
+            if len(found) < _MOST_IN_A_HOLE:
+                found.append((document.simhash, document.url))
         return best
-
-    def _remember(self, key: bytes, document: Document) -> None:
-        if len(self._young.exact) >= self._size:
-            self._old, self._young = self._young, _Generation()
-        self._young.exact[key] = document.url
-        if _sentences(document.text) >= _LEAST_SENTENCES:
-            for hole in _holes(document):
-                found = self._young.holes.setdefault(hole, [])
-                # A site's template may fill one with thousands: then the others have to tell them apart.
-                if len(found) < _MOST_IN_A_HOLE:
-                    found.append((document.simhash, document.url))
 
 
 def _holes(document: Document) -> list[tuple[str, int, int]]:
@@ -85,6 +81,7 @@ def _holes(document: Document) -> list[tuple[str, int, int]]:
     ]  # fmt: skip
 
 
-def _sentences(text: str) -> int:
-    """As the SimHash counts them, roughly."""
-    return text.count(". ") + text.count("\n") + text.count("\u3002") + 1
+def _has_sentences(text: str) -> bool:
+    """As the SimHash counts them, roughly, and in the beginning: that there are some is enough."""
+    count = text.count("\n", 0, _LOOKED_AT_CHARS) + text.count(". ", 0, _LOOKED_AT_CHARS)
+    return count + text.count("\u3002", 0, _LOOKED_AT_CHARS) + 1 >= _LEAST_SENTENCES

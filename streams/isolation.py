@@ -21,8 +21,9 @@ from typing import BinaryIO
 from schemas.records import Document, Page
 from schemas.url import split
 from schemas.wire import decode, encode
-from streams.clean import Cleaned, Opened, Way, finish, open_page
+from streams.clean import Cleaned, finish
 from streams.cleaners import installed
+from streams.opened import Opened, Way, open_page
 from streams.rules.compiled import NO_RULES, Rules
 from streams.rules.model import RuleSet
 from streams.sites import Sites

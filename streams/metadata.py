@@ -119,13 +119,19 @@ def _name(text: str) -> str | None:
     return None if not line or "://" in line or line.startswith("@") else line
 
 
+def language_of(text: str) -> str | None:
+    """The language that the text itself is in; ``None`` for too little of it, or what is no prose."""
+    if len(text) < _DETECT_FROM_CHARS:
+        return None
+    language, strangeness = detect_fast(text[:_DETECT_CHARS])
+    return str(language) if language != "unknown" and strangeness < _STRANGE else None
+
+
 def _language(page: Markup, text: str, sources: dict[str, str]) -> str | None:
     """The text itself says it best: many a template claims English for every page."""
-    if len(text) >= _DETECT_FROM_CHARS:
-        language, strangeness = detect_fast(text[:_DETECT_CHARS])
-        if language != "unknown" and strangeness < _STRANGE:
-            sources["language"] = "text"
-            return str(language)
+    if (language := language_of(text)) is not None:
+        sources["language"] = "text"
+        return language
     for source, value in (
         ("html lang", page.language),
         ("meta content-language", page.metas.get("content-language")),

@@ -15,8 +15,9 @@ from infra.settings import Settings
 from infra.spool import Spool
 from schemas.records import Document, Page
 from schemas.wire import Undecodable, decode
-from streams.clean import Way, finish, open_page
+from streams.clean import finish
 from streams.isolation import Isolation
+from streams.opened import Way, open_page
 from streams.sites import Sites
 
 _WRITE_DOCUMENTS = 500

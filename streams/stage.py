@@ -4,58 +4,40 @@ import asyncio
 import gc
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from infra.agents import Agent, AgentWorker, Unusable
 from infra.errors import NeverValid
 from infra.kafka.inbound import Inbound
-from infra.kafka.producer import Headers, Outbound, Producer
+from infra.kafka.producer import Outbound, Producer
 from infra.kafka.topics import TopicName
-from infra.spool import Spool
 from infra.stage import Context, Progress
 from infra.telemetry.event import emit
 from infra.telemetry.tracing import Trace, read, trace_of
-from infra.telemetry.vocabulary.streams import PageCleaned, SeedAccepted
-from schemas.records import Crawl, Document, Links, Page
+from infra.telemetry.vocabulary.streams import SeedAccepted
 from schemas.url import url_id
-from schemas.wire import Undecodable, decode, encode
 from streams import seeds
-from streams.clean import Way, finish, open_page
-from streams.cleaners import installed
-from streams.copies import Copies
-from streams.isolation import Isolation
-from streams.outlinks import Outlinks, Recent, select
-from streams.rules.source import RulesSource
-from streams.sites import Sites
+from streams.delivery import links_record
+from streams.pages import Pages
 
 GROUP = "odradek-streams"
-DELIVERY_BYTES = 16 * 2**20
-"""Of documents that wait for their batch to be delivered; a batch with more goes out in parts."""
 
 
 class Streams:
     """Seeds to links; pages to documents and links."""
 
     def __init__(self, context: Context) -> None:
-        self._control = context.control
-        self._spool = Spool(context.settings)
-        self._token = context.settings.identity.robots_token
         self._producer = Producer(context.settings, f"{context.worker}-producer")
         settings = context.settings.streams
-        self._recent = Recent(settings.recent_links)
-        self._isolation = Isolation(settings.costly_pages_timeout, settings.costly_pages_memory_mib)
-        self._copies = Copies(settings.recent_texts)
-        self._markdown = settings.markdown
-        self._rules = RulesSource(settings.rules)
-        self._cleaners = installed()
-        self._max_outlinks = settings.max_outlinks
-        self._defined: set[str] = set()
         self._counts: Counter[str] = Counter()
+        self._pages = Pages(context, self._producer, self._counts, self._generation)
         self._worker = AgentWorker(
             context,
             GROUP,
             [
-                Agent("streams.pages", TopicName.PAGES, self._pages, settings.batch_pages, settings.batch_within),
+                Agent(
+                    "streams.pages", TopicName.PAGES, self._pages.handle, settings.batch_pages, settings.batch_within
+                ),
                 Agent(
                     "streams.seeds",
                     TopicName.SEEDS,
@@ -68,12 +50,15 @@ class Streams:
             self._producer,
         )
 
+    def _generation(self) -> object:
+        return self._worker.generation()
+
     async def run(self, stopping: asyncio.Event) -> None:
         """Work until ``stopping``, then drain."""
         # A batch is thousands of short strings and tuples, none of them in a cycle: look for cycles seldom.
         gc.set_threshold(50_000, 20, 100)
         await self._worker.run(stopping)
-        await self._isolation.close()
+        await self._pages.close()
         self._producer.flush(timedelta(seconds=5))
 
     async def _seeds(self, batch: Sequence[Inbound]) -> None:
@@ -89,7 +74,7 @@ class Streams:
                 unusable.append((record, error))
                 continue
             trace = read(record.headers) or trace_of(seed.crawl, url_id(url.href), 0)
-            out.append(_links_record(seeds.links(seed, url), [trace.child().header()]))
+            out.append(links_record(seeds.links(seed, url), [trace.child().header()]))
             accepted.append((SeedAccepted(seed.crawl, url.href), trace))
         await self._producer.deliver(out)
         for event, trace in accepted:
@@ -97,66 +82,6 @@ class Streams:
         self._counts["seeds"] += len(accepted)
         if unusable:
             raise Unusable(unusable)
-
-    async def _pages(self, batch: Sequence[Inbound]) -> None:
-        """Clean the pages; every link and document is with the broker when this returns."""
-        delivery = _Delivery()
-        unusable: list[tuple[Inbound, NeverValid]] = []
-        for record in batch:
-            try:
-                page = decode(Page, record.value)
-                if page.body_at is not None:
-                    body = await asyncio.to_thread(self._spool.get, page.body_at)
-                    page = page.model_copy(update={"body": body})
-            except Undecodable as error:
-                unusable.append((record, NeverValid("bad_page", str(error))))
-                continue
-            except NeverValid as error:
-                unusable.append((record, error))
-                continue
-            await self._clean(page, read(record.headers), delivery)
-            if delivery.size_bytes > DELIVERY_BYTES:
-                await self._deliver(delivery)
-                delivery = _Delivery()
-        await self._deliver(delivery)
-        if unusable:
-            raise Unusable(unusable)
-
-    async def _clean(self, page: Page, trace: Trace | None, delivery: "_Delivery") -> None:
-        crawl = self._control.crawl(page.crawl) if page.crawl in self._defined else await self._ask(page.crawl)
-        sites = Sites(self._rules.current(), self._cleaners)
-        opened, now = open_page(page), datetime.now(UTC)
-        way = Way(self._token, crawl.follow_robots, markdown=self._markdown, sites=sites)
-        apart = way.apart(opened)
-        document, follow = await self._isolation.clean(opened, way, now) if apart else finish(opened, way, now)
-        if (copy := self._copies.find(document)) is not None:
-            field = "near_duplicate_of" if copy.bits else "duplicate_of"
-            document = document.model_copy(update={field: copy.url})
-        links = select(crawl, page, follow, self._recent, pending=delivery.told, limit=self._max_outlinks)
-        if links.over_limit:
-            document.flags.append("too_many_outlinks")
-        delivery.add(document, links, trace or trace_of(page.crawl, page.url_id, page.visit))
-        # The heartbeat and the consumer have their turn between two pages, whatever a page costs.
-        await asyncio.sleep(0)
-
-    async def _ask(self, name: str) -> Crawl:
-        """A crawl that is met for the first time: looking for its definition may wait for Kafka."""
-        crawl = await asyncio.to_thread(self._control.crawl, name)
-        self._defined.add(name)
-        return crawl
-
-    async def _deliver(self, delivery: "_Delivery") -> None:
-        await self._producer.deliver(delivery.records)
-        # Only now: a link that the broker does not have must be told again.
-        self._recent.add(delivery.told)
-        for event, trace in delivery.cleaned:
-            emit(event, trace)
-            self._counts.update(
-                documents=1,
-                links=event.told,
-                dropped_seen=event.told_before,
-                dropped_scope=event.out_of_scope + event.over_limit,
-            )
 
     def ready(self) -> bool:
         """Whether it takes work."""
@@ -171,44 +96,9 @@ class Streams:
         return self._worker.partitions()
 
     def counts(self) -> Mapping[str, int]:
-        """Since the start: ``seeds``, ``documents``, ``links`` told, links ``dropped_seen`` and ``dropped_scope``."""
+        """Since the start: ``seeds``, ``documents``, ``changes``, ``links`` told, links ``dropped_...``."""
         return self._counts
 
     def positions(self) -> Mapping[str, int]:
         """It keeps no state."""
         return {}
-
-
-class _Delivery:
-    """What a batch of pages gives, until the broker has it."""
-
-    def __init__(self) -> None:
-        self.records: list[Outbound] = []
-        self.told: set[int] = set()
-        self.cleaned: list[tuple[PageCleaned, Trace]] = []
-        self.size_bytes = 0
-
-    def add(self, document: Document, links: Outlinks, trace: Trace) -> None:
-        """One page's document and links."""
-        value = encode(document)
-        self.size_bytes += len(value)
-        self.records.append(Outbound(TopicName.DOCUMENTS, document.url_id, value, [trace.child().header()]))
-        # A link's trace is that of its own visit, which the frontier begins.
-        self.records += [_links_record(each, []) for each in links.records]
-        self.told.update(links.keys)
-        event = PageCleaned(
-            document.url,
-            len(document.text),
-            len(document.links),
-            told=len(links.keys),
-            told_before=links.told_before,
-            out_of_scope=links.out_of_scope,
-            over_limit=links.over_limit,
-            flags=tuple(document.flags),
-            copy="exact" if document.duplicate_of else "near" if document.near_duplicate_of else None,
-        )
-        self.cleaned.append((event, trace))
-
-
-def _links_record(links: Links, headers: Headers) -> Outbound:
-    return Outbound(TopicName.LINKS, links.host.encode(), encode(links), headers)

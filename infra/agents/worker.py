@@ -96,6 +96,10 @@ class AgentWorker:
         done = self._finished + self._consumer.finished
         return Progress(done + tries, self._consumer.busy() or self._lag > 0)
 
+    def generation(self) -> object:
+        """Another one after each rebalance: what was known of a partition before may be out of date."""
+        return self._consumer.generation()
+
     def partitions(self) -> list[int]:
         """What it owns of its first topic."""
         return sorted(number for topic, number in self._consumer.assignment() if topic == self._topics[0])
@@ -189,6 +193,10 @@ class _Consumer:
         if not self._started:
             return set()
         return {(place.topic, place.partition) for place in self._app.consumer.assignment()}
+
+    def generation(self) -> object:
+        # Each consumer is a member of its own, and its count begins anew.
+        return id(self), self._app.consumer_generation_id
 
     @property
     def closing(self) -> asyncio.Event:

@@ -25,6 +25,14 @@ class Drift(NamedTuple):
     found: str
 
 
+class Cluster(NamedTuple):
+    """What a cluster says of itself."""
+
+    cluster_id: str
+    partitions: dict[str, int]
+    """Of every topic."""
+
+
 class Topics:
     """The topics of one cluster."""
 
@@ -34,12 +42,17 @@ class Topics:
 
     def partition_counts(self, timeout: timedelta = timedelta(seconds=10)) -> dict[str, int]:
         """Every topic of the cluster and its partitions. Raises :class:`UserError` when Kafka does not answer."""
+        return self.cluster(timeout).partitions
+
+    def cluster(self, timeout: timedelta = timedelta(seconds=10)) -> Cluster:
+        """Who answers, and with which topics. Raises :class:`UserError` when nobody does."""
         try:
             metadata = self._client.list_topics(timeout=timeout.total_seconds())
         except KafkaException as error:
             where = bootstrap_servers(self._settings)
             raise UserError(f"Kafka at {where} does not answer: {error.args[0].str()}") from None
-        return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+        partitions = {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+        return Cluster(metadata.cluster_id or "", partitions)
 
     def create(self) -> list[str]:
         """Create what is missing; returns the names. What exists is left as it is (see :meth:`drift`)."""

@@ -3,26 +3,28 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from infra.errors import Fatal
+from infra.errors import Fatal, RetryLater
 from infra.kafka.clients import consumer_config
 from infra.kafka.inbound import Inbound, from_message
 from infra.kafka.partitioner import partition_of
-from infra.kafka.topics import TopicName
 from infra.settings import Settings
 
 _STALL = timedelta(seconds=30)
 
 
 class PartitionReader:
-    """One partition. Close it after use."""
+    """One partition. Close it after use. Raises :class:`RetryLater` when Kafka does not tell what there is."""
 
-    def __init__(self, settings: Settings, worker: str, topic: TopicName, partition: int) -> None:
+    def __init__(self, settings: Settings, worker: str, topic: str, partition: int) -> None:
         config = consumer_config(settings, f"{worker}-{topic}-{partition}", f"{worker}-reader")
         self._consumer = Consumer(config | {"enable.partition.eof": True})
         self._place = TopicPartition(topic, partition)
-        low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
+        try:
+            low, high = self._consumer.get_watermark_offsets(self._place, timeout=_STALL.total_seconds())
+        except KafkaException as error:
+            raise RetryLater(f"the ends of {topic} cannot be read: {error.args[0].str()}") from None
         self.start = int(low)
         """The first offset that is kept."""
         self.end = int(high)
@@ -63,11 +65,19 @@ class PartitionReader:
 
 
 def records_between(
-    settings: Settings, topic: TopicName, partition: int, first: int | datetime = 0, end: int | None = None
+    settings: Settings,
+    topic: str,
+    partition: int,
+    first: int | datetime = 0,
+    end: int | datetime | None = None,
 ) -> Iterator[Inbound]:
-    """The records of a partition from ``first`` (offset or time) to ``end`` (exclusive; the present end by default)."""
+    """The records of a partition from ``first`` to ``end`` (exclusive; the present end by default).
+
+    A time is that of the first record which is not older.
+    """
     reader = PartitionReader(settings, "odradek-lookup", topic, partition)
     try:
+        end = reader.offset_at(end) if isinstance(end, datetime) else end
         for batch in reader.read(reader.offset_at(first) if isinstance(first, datetime) else first):
             for record in batch:
                 if end is not None and record.offset >= end:
@@ -78,7 +88,7 @@ def records_between(
 
 
 def records_of(
-    settings: Settings, topic: TopicName, key: bytes, partitions: int, since: datetime | None = None
+    settings: Settings, topic: str, key: bytes, partitions: int, since: datetime | None = None
 ) -> Iterator[Inbound]:
     """Every record of ``topic`` under ``key``, in order, from ``since`` on. Reads the whole partition of the key."""
     found = records_between(settings, topic, partition_of(key, partitions), since or 0)

@@ -12,7 +12,7 @@ from confluent_kafka import Producer as Client
 
 from infra.errors import NeverValid, RetryLater, UserError
 from infra.kafka.clients import is_transient, producer_config
-from infra.kafka.topics import TopicName, all_topics
+from infra.kafka.topics import all_topics
 from infra.settings import Settings
 
 Delivered = Callable[[KafkaError | None], None]
@@ -28,7 +28,8 @@ _REST_S_PER_RATE = 0.0001
 class Outbound(NamedTuple):
     """A record to send."""
 
-    topic: TopicName
+    topic: str
+    """A :class:`infra.kafka.topics.TopicName`, but in the cluster of somebody else."""
     key: bytes | None
     value: bytes | None
     headers: Headers = []  # never changed: an empty default is safe and costs nothing

@@ -20,6 +20,8 @@ class TopicName(StrEnum):
     FETCHES = "fetches"
     PAGES = "pages"
     DOCUMENTS = "documents"
+    VERSIONS = "versions"
+    CHANGES = "changes"
     FRONTIER_STATE = "frontier-state"
     ROBOTS = "robots"
     CONTROL = "control"

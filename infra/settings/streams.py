@@ -23,6 +23,8 @@ class StreamSettings(Group):
     """New links of one page that are told to the frontier; a page with more is a trap more often than an index."""
     rules: Path | None = None
     """Per-site extraction rules: a TOML file or a folder of them; read again when changed, refused when bad."""
+    changes: bool = True
+    """Whether pages are compared with their former versions, which costs a record of each page in a compacted topic."""
     markdown: bool = True
     """Whether documents hold their main text as Markdown too."""
     recent_texts: int = Field(default=50_000, ge=0, le=10_000_000)

@@ -2,9 +2,8 @@
 
 import gzip
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from io import BytesIO
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ import pyarrow.parquet as pq
 
 from infra.errors import UserError
 from sinks.arrow import arrow, pairs
+from sinks.json_rows import json_rows
 from sinks.tables import Key, Table, Type
 
 Columns = Mapping[str, Sequence[Any]]
@@ -80,12 +80,8 @@ class JsonLines:
     def encode(self, table: Table, found: Columns) -> bytes:
         """See :class:`Format`."""
         del table
-        lines = (
-            json.dumps(dict(zip(found, map(_finite, values), strict=True)), ensure_ascii=False, default=iso)
-            for values in zip(*found.values(), strict=True)
-        )
         # Without a time in its header: a repeat is the same object.
-        return gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
+        return gzip.compress("".join(f"{line}\n" for line in json_rows(found)).encode(), mtime=0)
 
     def versions(self, table: Table, data: bytes) -> dict[Key, datetime]:
         """See :class:`Format`."""
@@ -99,18 +95,6 @@ class JsonLines:
         for line in gzip.decompress(data).decode().split("\n")[:-1]:
             row = json.loads(line)
             yield row | {name: datetime.fromisoformat(row[name]) for name in times}
-
-
-def _finite(value: object) -> object:
-    """JSON has no word for what is no number."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def iso(value: object) -> str:
-    """A time as JSON Lines have it: UTC, microseconds, as wide as any other."""
-    if not isinstance(value, datetime):
-        raise TypeError
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f+00:00").rjust(32, "0")
 
 
 def _newest_versions(keys: Any, versions: Sequence[datetime]) -> dict[Key, datetime]:

@@ -72,9 +72,9 @@ class ObjectsSink(BlockingSink):
         for each in near:
             known |= cdxj.versions(self._place.get(each))
         pages = {each.record.fetch_id: each.record for each in block.entries if isinstance(each.record, Page)}
-        fresh = [page for fetch_id, page in pages.items() if (fetch_id,) not in known]
+        fresh = [(page, self._body(page)) for fetch_id, page in pages.items() if (fetch_id,) not in known]
         if fresh:
-            data, archived = warc.archive(target, fresh, self._body)
+            data, archived = warc.archive(target, fresh)
             # An archive without its index is one that was not finished: it is made anew, and the index ends it.
             self._place.replace(target, data)
             self._place.create(index, cdxj.index(target, archived))

@@ -6,7 +6,7 @@ changes what servers really sent.
 
 import gzip
 from base64 import b32encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC
 from hashlib import sha1
 from importlib.metadata import version
@@ -31,15 +31,14 @@ class Archived(NamedTuple):
     length: int
 
 
-def archive(name: str, pages: Sequence[Page], body_of: Callable[[Page], bytes]) -> tuple[bytes, list[Archived]]:
+def archive(name: str, pages: Sequence[tuple[Page, bytes]]) -> tuple[bytes, list[Archived]]:
     """A file of one ``warcinfo`` and one ``response`` for each page, each a gzip member of its own; and what is where.
 
-    ``name`` is the file's, ``body_of`` gives the body, content codings as they came.
+    ``name`` is the file's; each page comes with its body, content codings as they came.
     """
-    out = bytearray(_member(_info(name, pages[0])))
+    out = bytearray(_member(_info(name, pages[0][0])))
     found: list[Archived] = []
-    for page in pages:
-        body = body_of(page)
+    for page, body in pages:
         digest = _sha1(body)
         member = _member(_response(name, page, body, digest))
         found.append(Archived(page, digest, len(out), len(member)))

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
+import boto3
+
 from infra.kafka.topics import TopicName
 from infra.settings import Settings, SinkSettings
 from infra.settings.sinks import ClickHouseSettings
@@ -19,6 +21,7 @@ from sinks.clickhouse.connection import connect_embedded
 from sinks.clickhouse.embedded import Query, run
 from sinks.clickhouse.facade import Facade
 from sinks.clickhouse.sink import ClickHouseSink
+from sinks.dynamodb.sink import DynamoDBSink
 from sinks.memory.sink import MemorySink
 from sinks.objects import reading
 from sinks.objects.formats import FORMATS
@@ -29,6 +32,7 @@ from sinks.redis.sink import RedisSink
 from sinks.sink import Block, Sink
 from sinks.sqlite.sink import SQLiteSink
 from sinks.tables import TABLES, Table
+from tests.contracts.handing_subjects import KafkaSubject, WebhookSubject
 from tests.stores.servers import Servers
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "sinks.md").read_text()
@@ -216,6 +220,24 @@ class RedisSubject(BlockingSubject):
         return [client.hget(key, "text") for key in self.server.keys(f"{self.prefix}documents:*")]
 
 
+class DynamoDBSubject(BlockingSubject):
+    def __init__(self, tmp_path: Path, servers: Servers) -> None:
+        self.prefix = f"test-{uuid4().hex}-"
+        self.blocking = DynamoDBSink(Settings(), servers.moto.dynamodb(self.prefix))
+        self.sink = self.blocking
+        self.client = boto3.client("dynamodb", **self.blocking.options)
+
+    def items(self, topic: TopicName) -> list[dict[str, Any]]:
+        pages = self.client.get_paginator("scan").paginate(TableName=f"{self.prefix}{TABLES[topic].name}")
+        return [item for page in pages for item in page["Items"]]
+
+    def rows(self, topic: TopicName) -> int:
+        return len(self.items(topic))
+
+    def texts(self) -> list[str]:
+        return [item["text"]["S"] for item in self.items(TopicName.DOCUMENTS)]
+
+
 class ExampleSubject(BlockingSubject):
     """The example that docs/sinks.md shows."""
 
@@ -243,6 +265,9 @@ SUBJECTS: dict[str, Callable[[Path, Servers], Subject]] = {
     "jsonl": json_lines_in_a_folder,
     "s3": parquet_in_a_bucket,
     "redis": RedisSubject,
+    "dynamodb": DynamoDBSubject,
     "example": ExampleSubject,
+    "webhook": WebhookSubject,
+    "kafka": KafkaSubject,
 }
 """Every kind of sink; the same contract holds for each."""

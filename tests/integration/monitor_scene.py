@@ -197,7 +197,7 @@ def fetch(url: str, host: str, outcome: Outcome = Outcome.OK, **fields: object) 
 def document(url: str, **fields: object) -> Document:
     """One document, just now."""
     given: dict[str, object] = {
-        "fetch_id": url, "crawl": "c", "url": url, "url_id": url_id(url), "host": "a.test", "visit": 0, "depth": 0,
+        "fetch_id": url, "crawl": "c", "url": url, "url_id": url_id(url), "host": "mon.test", "visit": 0, "depth": 0,
         "parent": None, "fetched_at": datetime.now(UTC), "status": 200, "content_type": None, "charset": None,
         "title": "A title", "text": "Some text.", "links": [], "content_hash": b"1", "body_bytes": 9, "cut": None,
         "cleaner": "scene", "cleaned_at": datetime.now(UTC),

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from aiohttp import web
@@ -178,7 +178,9 @@ def test_a_page_that_eats_memory_costs_only_itself(text: str) -> None:
 def test_a_body_of_any_size_is_cut_where_pages_are() -> None:
     """A document that scripts have blown up is no longer than a page may be, and marked."""
     text = "<script>document.write('<p hidden>' + 'é'.repeat(11e6))</script>"
-    attempt, _, _ = render_once({"/": html(text)}, max_memory_mib=4_096)
+    attempt, _, _ = render_once(
+        {"/": html(text)}, max_memory_mib=4_096, restless=timedelta(seconds=25), timeout=timedelta(seconds=55)
+    )
     assert (attempt.rendered, attempt.cut) == (True, Cut.LENGTH)
     assert len(attempt.body) == 10 * 2**20
 

@@ -32,19 +32,24 @@ def scene(kafka_settings: Settings, tmp_path_factory: pytest.TempPathFactory) ->
         it.define(CRAWL)
         it.counts = {f"crawl/{CRAWL}/queued": 7, f"crawl/{CRAWL}/pages": 3, "queued": 7, "hosts": 2}
         it.has_work("slow.test", 900, failures=2)
-        it.send(TopicName.FETCHES, b"a.test", fetch("http://a.test/1", "a.test"))
-        it.send(TopicName.FETCHES, b"a.test", fetch("http://a.test/2", "a.test", Outcome.TIMEOUT, error="60 s"))
-        it.send(TopicName.DOCUMENTS, b"1", document("http://a.test/1", title="<script>alert(1)</script>"))
+        it.send(TopicName.FETCHES, b"mon.test", fetch("http://mon.test/1", "mon.test"))
+        it.send(
+            TopicName.FETCHES,
+            b"mon.test",
+            fetch("http://mon.test/2", "mon.test", Outcome.TIMEOUT, error="60 s"),
+        )
+        it.send(TopicName.DOCUMENTS, b"1", document("http://mon.test/1", title="<script>alert(1)</script>"))
         it.send(TopicName.DEAD_LETTERS, b"1", letter(1), letter(1), letter(2, "seeds"))
         it.until(
-            "/api/hosts?search=a.test", lambda answer: bool(answer["hosts"]) and answer["hosts"][0]["fetches"] == 2
+            "/api/hosts?search=mon.test",
+            lambda answer: bool(answer["hosts"]) and answer["hosts"][0]["fetches"] == 2,
         )
         it.until("/api/dead-letters", lambda answer: len(answer["letters"]) >= 2)
         yield it
 
 
 QUESTIONS: dict[tuple[str, str], Any] = {
-    ("GET", "/api/explain"): {"url": "http://a.test/1", "crawl": CRAWL},
+    ("GET", "/api/explain"): {"url": "http://mon.test/1", "crawl": CRAWL},
     ("GET", "/api/hosts"): {"search": "test", "limit": "10", "sort": "errors"},
     ("GET", "/api/documents"): {"limit": "5"},
     ("POST", "/api/orders"): {"action": "pause", "subject": "crawl", "target": CRAWL, "reason": "lunch"},
@@ -103,7 +108,7 @@ def test_each_answer_is_as_described(scene: Scene, endpoint: Any) -> None:
 def test_the_overview_tells_rates_lag_and_what_is_wrong(scene: Scene) -> None:
     """What workers count becomes rates, what groups have not read becomes lag, what is wrong is named."""
     for _ in range(5):
-        emit(UrlFetched("http://a.test/", Outcome.OK, 200, None, 10, 0.2, None))
+        emit(UrlFetched("http://mon.test/", Outcome.OK, 200, None, 10, 0.2, None))
     found = scene.until("/api/overview", lambda answer: answer["rates"]["pages"] > 0)
     assert found["stages"] == {"fetchers": 1, "frontier": 1, "monitor": 1, "sinks": 1, "streams": 1}
     assert found["history"][-1]["lag"]["odradek-sink-clickhouse"] >= 3
@@ -116,7 +121,11 @@ def test_hosts_join_what_waits_with_what_was_fetched(scene: Scene) -> None:
     """One line for each, from the frontier and from the fetches; a search finds any part of a name."""
     hosts = {each["host"]: each for each in scene.ask("/api/hosts?search=test")[1]["hosts"]}
     assert (hosts["slow.test"]["queued"], hosts["slow.test"]["failures"]) == (900, 2)
-    assert (hosts["a.test"]["fetches"], hosts["a.test"]["errors"], hosts["a.test"]["last_error"]) == (2, 1, "60 s")
+    assert (
+        hosts["mon.test"]["fetches"],
+        hosts["mon.test"]["errors"],
+        hosts["mon.test"]["last_error"],
+    ) == (2, 1, "60 s")
     assert [each["host"] for each in scene.ask("/api/hosts?search=LOW")[1]["hosts"]] == ["slow.test"]
 
 
@@ -131,12 +140,12 @@ def test_a_letter_written_twice_is_shown_once(scene: Scene) -> None:
 
 def test_orders_are_given_listed_and_taken_back(scene: Scene) -> None:
     """The answer already shows the effect; what nobody could follow is refused in words."""
-    about = {"action": "delay", "subject": "host", "target": "A.test"}
+    about = {"action": "delay", "subject": "host", "target": "Mon.test"}
     status, answer = scene.ask("/api/orders", {**about, "amount": 5})
     assert status == 200
     [order] = [each for each in answer["orders"] if each["action"] == Action.DELAY]
-    assert (order["target"], order["amount"], order["by"]) == ("a.test", 5, "monitor")
-    [host] = scene.ask("/api/hosts?search=a.test")[1]["hosts"]
+    assert (order["target"], order["amount"], order["by"]) == ("mon.test", 5, "monitor")
+    [host] = scene.ask("/api/hosts?search=mon.test")[1]["hosts"]
     assert [each["action"] for each in host["orders"]] == ["delay"]
     assert scene.ask("/api/orders", {**about, "amount": -1}) == (
         400,

@@ -31,6 +31,10 @@ class MotoServer(Server):
         given = f"endpoint={self.endpoint}&region=us-east-1&access_key_id=test&secret_access_key=hush{options}"
         return f"s3://{bucket}/some/prefix?{given}"
 
+    def dynamodb(self, prefix: str) -> str:
+        """Tables of this prefix, for the sink of DynamoDB."""
+        return f"dynamodb://test:hush@us-east-1/{prefix}?endpoint={self.endpoint}"
+
     def new_bucket(self, name: str | None = None) -> str:
         """The name of an empty bucket."""
         name = name or f"test-{uuid4().hex[:12]}"

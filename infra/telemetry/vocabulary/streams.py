@@ -12,6 +12,7 @@ _PAGES = Counter("odradek_pages_cleaned_total", "Pages turned into documents.")
 _LINKS = Counter("odradek_outlinks_total", "Links of pages, by what became of them.", ["fate"])
 _FLAGS = Counter("odradek_document_flags_total", "What the cleaner could not do as it should.", ["flag"])
 _COPIES = Counter("odradek_document_copies_total", "Documents whose text this worker had seen.", ["kind"])
+_CHANGES = Counter("odradek_page_changes_total", "Pages that differ from their former version.")
 _RULES = Gauge("odradek_rules", "Per-site rules in force.")
 _REFUSED = Counter("odradek_rules_refused_total", "Changed rules that were wrong; the old ones stay in force.")
 _TEXT = Histogram(
@@ -48,11 +49,15 @@ class PageCleaned(Event):
     flags: tuple[str, ...]
     copy: str | None = None
     """``exact`` or ``near``, of an earlier page of the crawl."""
+    changed: tuple[str, ...] = ()
+    """The fields that differ from the former version."""
 
     def measure(self) -> None:
         _PAGES.inc()
         if self.copy is not None:
             _COPIES.labels(self.copy).inc()
+        if self.changed:
+            _CHANGES.inc()
         _TEXT.observe(self.characters)
         _LINKS.labels("told").inc(self.told)
         _LINKS.labels("told_before").inc(self.told_before)

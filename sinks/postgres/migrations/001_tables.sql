@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS documents
     images TEXT[] NOT NULL,
     json_ld TEXT[] NOT NULL,
     sources JSONB NOT NULL,
-    extracted JSONB NOT NULL,
+    extracted TEXT NOT NULL,
     rules TEXT,
     duplicate_of TEXT,
     near_duplicate_of TEXT,

@@ -75,7 +75,7 @@ class Scene:
             TopicName.ROBOTS: lambda _value: None,
         }
         for record in bundle.rest:
-            kinds[record.topic](record.value)
+            kinds[TopicName(record.topic)](record.value)
 
     def admit(self, *urls: str, crawl: str = "c", depth: int = 0) -> None:
         """Hand URLs of one host to the frontier."""

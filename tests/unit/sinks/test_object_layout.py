@@ -8,8 +8,9 @@ from infra.errors import UserError
 from infra.kafka.topics import TopicName
 from infra.settings import Settings
 from infra.settings.sinks import StoreSettings
+from sinks.json_rows import iso
 from sinks.objects.cdxj import surt
-from sinks.objects.formats import FORMATS, iso
+from sinks.objects.formats import FORMATS
 from sinks.objects.layout import WINDOW, Span, folder, name, span, span_of, windows
 from sinks.objects.place import place_of
 from sinks.stores import make_sink

@@ -182,7 +182,7 @@ def test_plain_text_and_json_are_taken_as_they_are() -> None:
     """Text for people or programs is the document's text."""
     assert cleaned(b"a <b>\nc", "Content-Type: text/plain").document.text == "a <b>\nc"
     assert cleaned(b'{"a":1}', "Content-Type: application/ld+json").document.text == '{"a":1}'
-    assert cleaned(b"%PDF-1.7", "Content-Type: application/pdf").document.flags == ["unsupported_type"]
+    assert cleaned(b"PK\x03\x04", "Content-Type: application/zip").document.flags == ["unsupported_type"]
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from stream_pages import NOW, page
 
 from infra.errors import UserError
 from schemas.records import Document
-from streams.clean import VERSION, Way, finish, open_page
+from streams.clean import VERSION, finish
 from streams.cleaners import Cleaners, Seen, installed
 from streams.isolation import Isolation
+from streams.opened import Way, open_page
 from streams.rules.compiled import Rules
 from streams.rules.reading import read
 from streams.rules.values import Value

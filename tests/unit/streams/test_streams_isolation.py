@@ -8,8 +8,9 @@ from io import BytesIO
 
 from stream_pages import NOW, page
 
-from streams.clean import Cleaned, Way, clean, finish, open_page
+from streams.clean import Cleaned, clean, finish
 from streams.isolation import Isolation, serve
+from streams.opened import Way, open_page
 
 WAY = Way("odradek", obey=True)
 LARGE = (

@@ -10,7 +10,8 @@ from stream_pages import NOW, page
 
 from infra.errors import UserError
 from schemas.records import Document
-from streams.clean import Way, finish, open_page
+from streams.clean import finish
+from streams.opened import Way, open_page
 from streams.rules.compiled import Rules
 from streams.rules.model import FieldRule, Transform, Type
 from streams.rules.reading import read
