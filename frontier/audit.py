@@ -25,9 +25,10 @@ from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
 from frontier.backoff import retry_after
-from frontier.robots import ALLOW_ALL, Rules, allows, crawl_delay, rules, verdict
+from frontier.robots import Rules, allows, crawl_delay, rules, verdict
 from schemas.outcomes import CONSEQUENCES, HostEffect
 from schemas.records import Crawl, Fetch, Kind
+from schemas.robots import ALLOW_ALL
 
 Violation = Literal[
     "too_soon", "too_many_at_once", "before_retry_after", "no_robots", "unknown_robots", "robots_denied", "crawl_delay"

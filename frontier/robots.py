@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections.abc import Iterator
 from datetime import timedelta
 from hashlib import blake2b
@@ -13,13 +12,7 @@ from protego import Protego
 from frontier.recent import Recent
 from schemas.outcomes import Outcome
 from schemas.records import Cut, Fetch
-
-MAX_BYTES = 500 * 1024
-MAX_LINES = 10_000
-ALLOW_ALL = ""
-
-_AGENT = re.compile(r"^(\s*user[- ]?agent\s*:\s*[^\s/]+)[\s/].*", re.IGNORECASE)
-"""A user agent's product token, and what follows it: a version, or words that the matcher would make part of it."""
+from schemas.robots import ALLOW_ALL, text_of
 
 
 class Rules(NamedTuple):
@@ -31,7 +24,7 @@ class Rules(NamedTuple):
     read_s: float
 
     def pack(self) -> bytes:
-        """For the store and the changelog: at most half as long again as :data:`MAX_BYTES`."""
+        """For the store and the changelog: at most half as long again as what is read."""
         return json.dumps([self.version, self.read_s]).encode() + b"\n" + self.text.encode("utf-8", "replace")
 
 
@@ -46,22 +39,6 @@ class Wait(NamedTuple):
     """The file could not be had: nothing of the origin may be fetched yet (RFC 9309, 2.3.1.4)."""
 
     why: str
-
-
-def text_of(body: bytes) -> str:
-    """The rules in a body: at most 500 KiB, any line end, a byte order mark or HTML is no rule."""
-    text = body[:MAX_BYTES]
-    if text[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        decoded = text.decode("utf-16", "replace")
-    else:
-        decoded = text.decode("utf-8-sig", "replace")
-    if decoded.lstrip()[:1] == "<":
-        return ALLOW_ALL
-    # A byte that is no UTF-8 would become three; no rule can match by it either way.
-    decoded = decoded.replace("\ufffd", "?")
-    lines = decoded.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "").split("\n")
-    # The matcher is linear in what it gets; a line of megabytes is no rule.
-    return "\n".join(_AGENT.sub(r"\1", line[:4_096]) for line in lines[:MAX_LINES])
 
 
 def verdict(fetch: Fetch, now_s: float) -> Rules | Wait:

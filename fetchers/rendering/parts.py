@@ -16,6 +16,7 @@ from fetchers.faults import Fault
 from fetchers.headers import RequestHeaders
 from fetchers.heads import Head
 from fetchers.location import REDIRECT_STATUSES, redirect_target
+from fetchers.rendering.robots import PartRules
 from fetchers.targets import TargetPolicy
 from infra.settings import Settings
 from schemas.codings import declared, undo
@@ -82,8 +83,18 @@ class Parts:
     """Answers what pages ask for. What many pages of a site share is kept for a while, so that its host sees less."""
 
     def __init__(
-        self, settings: Settings, connections: Connections, headers: RequestHeaders, orders: Callable[[], Orders]
+        self,
+        settings: Settings,
+        connections: Connections,
+        headers: RequestHeaders,
+        orders: Callable[[], Orders],
+        rules: PartRules,
+        *,
+        obeys: Callable[[str], bool] = lambda _crawl: True,
     ) -> None:
+        """``obeys`` tells whether a crawl obeys robots.txt."""
+        self._rules = rules
+        self._obeys = obeys
         self._connections = connections
         self._headers = headers
         self._orders = orders
@@ -132,6 +143,8 @@ class Parts:
         refusal = self._targets.refusal(href) or self._orders().refusal(page.crawl, url.host, href)
         if refusal is not None:
             raise Refused(refusal)
+        if self._obeys(page.crawl) and not await self._rules.allow(url, page):
+            raise Refused("robots.txt")
         raw = self._headers.of_part(url, page.crawl, part.method, taken(part.headers), part.body)
         limit = LEAVE_UNREAD if part.method == "HEAD" else min(self._max_bytes, budget.total_bytes)
         async with budget.turn(url.name):

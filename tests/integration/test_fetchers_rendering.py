@@ -178,3 +178,30 @@ def test_what_pages_share_is_asked_for_once() -> None:
             return site.paths()
 
     assert sorted(run(scenario())) == ["/", "/", "/", "/app.js"]
+
+
+def robots(text: str, status: int = 200) -> Answer:
+    """A robots.txt."""
+
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(text=text, status=status)
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (robots("User-agent: *\nDisallow: /api/\n"), {"/", "/app.js"}),
+        (robots("User-agent: *\nDisallow: /\nUser-agent: odradek\nAllow: /\n"), {"/", "/app.js", "/api/items"}),
+        (robots("gone", 404), {"/", "/app.js", "/api/items"}),
+        (robots("busy", 503), {"/"}),
+    ],
+)
+def test_what_a_page_asks_for_obeys_robots(answer: Answer, wanted: set[str]) -> None:
+    """Each part by the rules for us where it is; rules that cannot be had allow none. They are asked for once."""
+    site = {"/": html(APP), "/app.js": script(SCRIPT), "/api/items": items, "/robots.txt": answer}
+    attempt, seen, _ = render_once(site)
+    assert attempt.rendered
+    assert set(seen.paths()) == wanted
+    assert [hit.path for hit in seen.hits].count("/robots.txt") == 1

@@ -11,10 +11,11 @@ from frontier.backoff import backoff, retry_after
 from frontier.entry import Entry, fingerprint
 from frontier.entry import unpack as unpack_entry
 from frontier.outbox import Bundle, pack, unpack
-from frontier.robots import MAX_BYTES, allows, crawl_delay, rules, text_of
+from frontier.robots import allows, crawl_delay, rules
 from infra.kafka.producer import Outbound
 from infra.kafka.topics import TopicName
 from infra.settings import FrontierSettings
+from schemas.robots import MAX_BYTES, text_of
 
 LONGEST = timedelta(hours=1)
 

@@ -10,10 +10,11 @@ from frontier_scene import Scene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from frontier.robots import ALLOW_ALL, MAX_BYTES, Rules, Wait, allows, crawl_delay, rules, text_of, unpack, verdict
+from frontier.robots import Rules, Wait, allows, crawl_delay, rules, unpack, verdict
 from infra.kafka.topics import TopicName, all_topics
 from schemas.outcomes import CONSEQUENCES, HostEffect, Outcome
 from schemas.records import Cut, Fetch, Kind
+from schemas.robots import ALLOW_ALL, MAX_BYTES, text_of
 
 MINUTE = timedelta(minutes=1)
 NO_TOKEN = ("Foo Bar", "http://foo.bar/x/y")
