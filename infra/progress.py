@@ -73,24 +73,35 @@ class Completion:
     3. The frontier has read ``links`` as far as they reached then, and still holds nothing: no URL is left anywhere.
     4. The sinks have read what there was then: every row is written.
 
-    Finding anything on the way begins again. Seeds have to be in Kafka before the first look.
+    Finding anything on the way begins again: also a visit that has ended meanwhile, since its page may have come after
+    the streams were asked. Seeds have to be in Kafka before the first look.
     """
 
     def __init__(self, crawl: str, sinks: Iterable[str]) -> None:
         self._crawl = crawl
         self._sinks = tuple(sinks)
         self._mark: dict[Place, int] = {}
+        self._visits: Counter[str] = Counter()
         self.phase = Phase.FRONTIER_EMPTY
 
     def observe(self, beats: list[Heartbeat], offsets: Offsets) -> bool:
         """Take one look: ``beats`` read before ``offsets``. ``True`` once the crawl is finished."""
-        if self.phase < Phase.ROWS_WRITTEN and not self._frontier_is_empty(beats):
+        visits = self._visits_in(beats)
+        if self.phase < Phase.ROWS_WRITTEN and (visits != self._visits or not self._frontier_is_empty(beats)):
             self.phase = Phase.FRONTIER_EMPTY
-            return False
+        self._visits = visits
         while self.phase < Phase.FINISHED and self._passed(beats, offsets):
             self.phase = Phase(self.phase + 1)
             self._mark = dict(offsets.ends)
         return self.phase is Phase.FINISHED
+
+    def _visits_in(self, beats: list[Heartbeat]) -> Counter[str]:
+        """How many of the crawl's URLs have ended, in each way."""
+        total: Counter[str] = Counter()
+        for beat in beats:
+            if beat.stage == FRONTIER:
+                total.update({name: n for name, n in beat.counts.items() if name.startswith(f"crawl/{self._crawl}/")})
+        return +total
 
     def _frontier_is_empty(self, beats: list[Heartbeat]) -> bool:
         frontiers = [beat for beat in beats if beat.stage == FRONTIER]
@@ -100,7 +111,8 @@ class Completion:
     def _passed(self, beats: list[Heartbeat], offsets: Offsets) -> bool:
         match self.phase:
             case Phase.FRONTIER_EMPTY:
-                return _frontier_read(beats, offsets.ends, {TopicName.LINKS, TopicName.FETCHES})
+                read = _frontier_read(beats, offsets.ends, {TopicName.LINKS, TopicName.FETCHES})
+                return read and self._frontier_is_empty(beats)
             case Phase.PAGES_READ:
                 wanted = {TopicName.PAGES, TopicName.SEEDS}
                 return _group_read("odradek-streams", offsets, self._mark, wanted)

@@ -19,7 +19,8 @@ _CRAWL_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 class Record(BaseModel):
     """What every record has in common: immutable, and no field that the contract does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # As JSON, for people and programs, the hashes are hex: they are no text.
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="hex")
 
 
 class Reason(StrEnum):

@@ -93,6 +93,23 @@ def test_a_late_link_begins_the_watch_again() -> None:
     assert completion.phase.name == "FRONTIER_EMPTY"
 
 
+def test_a_visit_between_two_looks_begins_the_watch_again() -> None:
+    """All of it happens while nobody looks: the frontier is as empty as before, but its page is not cleaned yet."""
+    world, completion = World(), Completion("c", [])
+    world.produce(TopicName.SEEDS)
+    assert not world.look(completion)
+    world.read("odradek-streams", TopicName.SEEDS)
+    world.produce(TopicName.LINKS)
+    world.read("odradek-frontier", TopicName.LINKS)
+    world.produce(TopicName.PAGES)
+    world.produce(TopicName.FETCHES)
+    world.read("odradek-frontier", TopicName.FETCHES)
+    world.counts = {"crawl/c/pages": 1}
+    assert not world.look(completion)
+    world.read("odradek-streams", TopicName.PAGES)
+    assert world.look(completion)
+
+
 def test_other_crawls_do_not_hold_it_up() -> None:
     """What another crawl has queued does not matter."""
     world, completion = World(), Completion("c", [SINK])
